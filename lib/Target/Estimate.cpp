@@ -80,12 +80,6 @@ struct Storage {
   bool isActivation = false;
   /// Index of the last op that uses it.
   size_t lastUse = 0;
-  /// Time at which its content is available.
-  double readySeconds = 0;
-  /// The reordering copy that is pending before the first use, and the
-  /// collective that it belongs to.
-  double unpackSeconds = 0;
-  Operation *unpackOp = nullptr;
 };
 
 /// Maps values to their storage.
@@ -112,21 +106,6 @@ private:
 };
 } // namespace
 
-/// Returns the operand whose storage an op's results share, or null if they
-/// have storage of their own.
-static Value getSharedOperand(Operation *op, const OpPrice &price) {
-  if (op->getNumOperands() == 0)
-    return {};
-  if (auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op))
-    for (OpOperand &operand : op->getOpOperands())
-      if (dense.writesInto(operand))
-        return operand.get();
-  auto strideOp = dyn_cast<tp::StrideOpInterface>(op);
-  bool isView =
-      strideOp && strideOp.mayShareMemory() && price.getSeconds() == 0;
-  return isView ? op->getOperand(0) : Value();
-}
-
 //===----------------------------------------------------------------------===//
 // Simulation
 //===----------------------------------------------------------------------===//
@@ -144,13 +123,7 @@ private:
   void addArguments();
   void placeResults();
   void findPeak();
-  void step(Operation *op, const OpPrice &price);
-  /// Returns the time at which all operands are available, after pending
-  /// reordering copies.
-  double waitForOperands(Operation *op);
-  /// Occupies a lane, no earlier than `earliest`, and returns the end time.
-  double occupy(Lane lane, Operation *op, double earliest, double seconds,
-                bool isCopy = false);
+  void runSchedule();
   double getBytes(Value value) const {
     return double(model.getBytes(value.getType()).value_or(0));
   }
@@ -160,7 +133,6 @@ private:
   StorageMap storages;
   /// Prices of all ops, in program order.
   std::vector<std::pair<Operation *, OpPrice>> prices;
-  double freeSeconds[2] = {0, 0};
   Estimate result;
 };
 } // namespace
@@ -261,67 +233,21 @@ void Simulation::findPeak() {
   }
 }
 
-double Simulation::occupy(Lane lane, Operation *op, double earliest,
-                          double seconds, bool isCopy) {
-  double &free = freeSeconds[static_cast<unsigned>(lane)];
-  double start = std::max(earliest, free);
-  free = start + seconds;
-  (lane == Lane::Compute ? result.computeSeconds
-                         : result.communicationSeconds) += seconds;
-  result.events.push_back({lane, op, isCopy, start, seconds});
-  return free;
-}
-
-double Simulation::waitForOperands(Operation *op) {
-  double ready = 0;
-  for (Value operand : op->getOperands()) {
-    Storage *storage = storages.find(operand);
-    if (!storage)
-      continue;
-    if (storage->unpackSeconds > 0) {
-      storage->readySeconds =
-          occupy(Lane::Compute, storage->unpackOp, storage->readySeconds,
-                 storage->unpackSeconds, /*isCopy=*/true);
-      storage->unpackSeconds = 0;
-    }
-    ready = std::max(ready, storage->readySeconds);
+void Simulation::runSchedule() {
+  LaneSchedule schedule;
+  for (auto [op, price] : prices) {
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      result.stepSeconds = std::max({schedule.waitFor(op->getOperands()),
+                                     schedule.getFree(Lane::Compute),
+                                     schedule.getFree(Lane::Communication)});
+    else
+      schedule.issue(op, price);
   }
-  return ready;
-}
-
-void Simulation::step(Operation *op, const OpPrice &price) {
-  bool isEnd = op->hasTrait<OpTrait::IsTerminator>();
-  if (price.getSeconds() == 0 && !isEnd)
-    return;
-  double ready = waitForOperands(op);
-  if (isEnd) {
-    result.stepSeconds = std::max({ready, freeSeconds[0], freeSeconds[1]});
-    return;
-  }
-  double end = 0;
-  if (price.overlaps()) {
-    // Wait until both lanes are free, and occupy both until the end.
-    double start = std::max({ready, freeSeconds[0], freeSeconds[1]});
-    occupy(Lane::Compute, op, start, price.computeSeconds);
-    occupy(Lane::Communication, op, start, price.communicationSeconds);
-    end = start + price.getSeconds();
-    freeSeconds[0] = freeSeconds[1] = end;
-  } else if (price.communicationSeconds > 0) {
-    if (price.packSeconds > 0)
-      ready = occupy(Lane::Compute, op, ready, price.packSeconds,
-                     /*isCopy=*/true);
-    end = occupy(Lane::Communication, op, ready, price.communicationSeconds);
-  } else {
-    end = occupy(Lane::Compute, op, ready, price.computeSeconds);
-  }
-  for (Value value : op->getResults()) {
-    Storage *storage = storages.find(value);
-    if (!storage)
-      continue;
-    storage->readySeconds = end;
-    storage->unpackSeconds = price.unpackSeconds;
-    storage->unpackOp = op;
-  }
+  result.events = schedule.takeEvents();
+  for (const LaneEvent &event : result.events)
+    (event.lane == Lane::Compute ? result.computeSeconds
+                                 : result.communicationSeconds) +=
+        event.seconds;
 }
 
 llvm::Expected<Estimate> Simulation::run() {
@@ -332,8 +258,7 @@ llvm::Expected<Estimate> Simulation::run() {
   addArguments();
   placeResults();
   findPeak();
-  for (auto [op, price] : prices)
-    step(op, price);
+  runSchedule();
   result.exposedSeconds = result.stepSeconds - result.computeSeconds;
   return std::move(result);
 }

@@ -10,6 +10,7 @@
 #include "FusedForms.h"
 #include "PassPrices.h"
 #include "PipelineRewrite.h"
+#include "ScheduledPrice.h"
 
 #include "commute/Analysis/OtherRanks.h"
 #include "commute/Analysis/Placements/PlacementAnalysis.h"
@@ -28,31 +29,16 @@ using analysis::ScatterFusion;
 
 namespace {
 
-/// What asynchronous collectives hide behind other work.
-class HiddenTime {
-public:
-  explicit HiddenTime(func::FuncOp function) : function(function) {}
-
-  /// The seconds of other ops between a collective and its wait.
-  double get(Operation *collective, const target::PriceModel &model);
-
-private:
-  func::FuncOp function;
-  /// Seconds on the compute units before each op. Summed up lazily: usually
-  /// nothing is between a collective and its wait.
-  llvm::DenseMap<Operation *, double> sums;
-};
-
 /// Facts that hold for a round.
 struct FusionState {
   explicit FusionState(func::FuncOp function)
-      : context(function), hidden(function), function(function) {}
+      : context(function), prices(function), function(function) {}
 
   /// Returns true if all ranks of the group are known to hold the same value.
   bool isReplicated(Value value, tp::GroupAttr group);
 
   analysis::FusionContext context;
-  HiddenTime hidden;
+  ScheduledPrices prices;
 
 private:
   func::FuncOp function;
@@ -63,15 +49,15 @@ private:
 class FusionDraft : public ReplacementDraft {
 public:
   FusionDraft(ReplacementDraft &&draft, Operation *collective,
-              HiddenTime &hidden)
+              ScheduledPrices &prices)
       : ReplacementDraft(std::move(draft)), collective(collective),
-        hidden(hidden) {}
+        prices(prices) {}
 
   Price getPrice(const target::PriceModel &model) const override;
 
 private:
   Operation *collective;
-  HiddenTime &hidden;
+  ScheduledPrices &prices;
 };
 
 } // namespace
@@ -91,44 +77,15 @@ bool FusionState::isReplicated(Value value, tp::GroupAttr group) {
          tp::PlacementKind::Replicated;
 }
 
-double HiddenTime::get(Operation *collective, const target::PriceModel &model) {
-  double seconds = 0;
-  Operation *begin = collective->getNextNode();
-  for (Operation *end : collective->getUsers()) {
-    if (end == begin || !isa<tp::CompletionOpInterface>(end) ||
-        end->getBlock() != collective->getBlock())
-      continue;
-    if (sums.empty()) {
-      double sum = 0;
-      for (Operation &op : function.getBody().front()) {
-        sums[&op] = sum;
-        std::optional<target::OpPrice> price = model.getPrice(&op);
-        sum += price ? price->computeSeconds : 0;
-      }
-    }
-    seconds = std::max(seconds, sums[end] - sums[begin]);
-  }
-  return seconds;
-}
-
 Price FusionDraft::getPrice(const target::PriceModel &model) const {
-  std::optional<double> before = 0;
-  for (Operation *op : replaced) {
-    std::optional<double> seconds = model.getSeconds(op);
-    if (!seconds) {
-      before.reset();
-      break;
-    }
-    double exposed = *seconds;
-    if (op == collective) {
-      // If not fused, lower-collectives restores the original chain.
-      if (std::optional<double> chain = getChainSeconds(op, model))
-        exposed = std::min(exposed, *chain);
-      exposed = std::max(exposed - hidden.get(op, model), 0.0);
-    }
-    *before += exposed;
-  }
-  return Price::get(before, getSeconds(model));
+  return prices.getPrice(*this, model,
+                         [&](Operation *op) -> std::optional<double> {
+                           // If not fused, lower-collectives restores the
+                           // original chain.
+                           if (op == collective)
+                             return getChainSeconds(op, model);
+                           return std::nullopt;
+                         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -226,7 +183,7 @@ Legal<std::unique_ptr<Draft>> PricedFusion::draft() {
       !need.empty() && analysis::areOtherRanksUnknown(collective))
     return analysis::refuseForUnknownRanks(collective, need);
   auto draft =
-      std::make_unique<FusionDraft>(draftOps(), collective, state.hidden);
+      std::make_unique<FusionDraft>(draftOps(), collective, state.prices);
   // lower-collectives would decompose the fused op again.
   for (Operation *op : draft->ops.getOps())
     if (Legal<> form =

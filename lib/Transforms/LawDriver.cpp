@@ -35,7 +35,9 @@ LawDriver::LawDriver(func::FuncOp function, const LawSet &laws, Context context)
 //===----------------------------------------------------------------------===//
 
 llvm::Error LawDriver::run() {
-  hasListener = findListener();
+  hasListener = !context.isTrial && findListener();
+  if (context.listener)
+    context.listener->begin(function);
   size_t numDone = 0;
   for (unsigned round = 0, group = 0;
        round < maxRounds && numDone < laws.groups.size(); ++round) {
@@ -95,7 +97,7 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
   bool wasChanged = std::exchange(isChanged, false);
   if (current->choice == LawGroup::Choice::SiteBySite) {
     for (auto [site, law] : getSites(groupIndex))
-      if (!erased.contains(site))
+      if (!erased.contains(site) && mayRewrite(*law, site))
         visitSite(*current, site, *law);
   } else {
     // Find everything before drafting anything: the ops of drafts count as
@@ -105,6 +107,8 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
     ArrayRef<Site> ofGroup = getSites(groupIndex);
     candidates.reserve(ofGroup.size());
     for (auto [site, law] : ofGroup) {
+      if (!mayRewrite(*law, site))
+        continue;
       findings.clear();
       law->find(site, findings);
       takeFindings(*law, findings, candidates);
@@ -133,6 +137,8 @@ void LawDriver::takeFindings(Law &law, Findings &findings,
     if (Decision *decision =
             record(law, note.site, Decision::Outcome::NotApplicable, {}, {}))
       decision->text = note.remark.text;
+    if (context.isTrial)
+      continue;
     remark::analysis(note.remark.location, getRemark(note.remark.name))
         << remark::add("{0}", note.remark.text);
   }
@@ -168,6 +174,15 @@ bool LawDriver::decide(Candidate &candidate) {
     candidate.verdict = laws.strategy->accept(
         *candidate.finding, *candidate.draft, candidate.price);
   return true;
+}
+
+bool LawDriver::mayRewrite(Law &law, Operation *site) {
+  if (!context.listener || context.listener->mayRewrite(site))
+    return true;
+  if (const Refusal *refusal =
+          context.listener->findRefusal(law.getName(), site))
+    note(law, site, *refusal, std::nullopt, {});
+  return false;
 }
 
 bool LawDriver::isBetterApart(const Candidate &candidate) const {
@@ -298,6 +313,9 @@ void LawDriver::apply(ArrayRef<Candidate *> chosen) {
     Decision *decision =
         record(*candidate->law, site, Decision::Outcome::Applied,
                candidate->price, {});
+    if (context.listener)
+      context.listener->willRewrite(candidate->law->getName(), site,
+                                    *candidate->draft);
     candidate->draft->apply(rewriter);
     candidate->draft->addReplaced(replaced);
     candidate->draft->count(context.count);
@@ -352,6 +370,8 @@ void LawDriver::erase(ArrayRef<Operation *> replaced) {
 void LawDriver::notifyOperationErased(Operation *op) {
   erased.insert(op);
   created.erase(op);
+  if (context.listener)
+    context.listener->willErase(op);
   if (context.record)
     context.record->forget(op);
 }
@@ -361,6 +381,8 @@ void LawDriver::notifyOperationErased(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 void LawDriver::refuse(ArrayRef<Candidate *> candidates) {
+  if (context.isTrial)
+    return;
   for (Candidate *candidate : candidates) {
     Price price = context.model
                       ? candidate->draft->getRefusedPrice(*context.model)
@@ -455,7 +477,7 @@ void LawDriver::report(const LawRemark &remark) {
 }
 
 void LawDriver::report(Operation *site, const PendingRefusal &pending) {
-  if (!laws.reportsRefusals)
+  if (!laws.reportsRefusals || context.isTrial)
     return;
   context.count("num-refused", 1);
   const Refusal &refusal = pending.refusal;
@@ -469,6 +491,8 @@ void LawDriver::report(Operation *site, const PendingRefusal &pending) {
 }
 
 void LawDriver::reportPending() {
+  if (context.isTrial)
+    return;
   // A site that lost its ops to another finding no longer matches, for reasons
   // that would only puzzle.
   llvm::DenseMap<Operation *, SmallVector<const PendingRefusal *, 1>> ofSite;

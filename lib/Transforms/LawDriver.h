@@ -52,6 +52,7 @@
 #define COMMUTE_LIB_TRANSFORMS_LAWDRIVER_H
 
 #include "Law.h"
+#include "RewriteListener.h"
 
 #include "commute/Transforms/DecisionRecord.h"
 
@@ -69,6 +70,10 @@ public:
     const target::PriceModel *model = nullptr;
     /// Null if nobody wants it.
     DecisionRecord *record = nullptr;
+    /// Null if nobody is asked.
+    RewriteListener *listener = nullptr;
+    /// The run is a trial: no remarks.
+    bool isTrial = false;
     /// Adds to a statistic of the pass.
     std::function<void(llvm::StringRef, unsigned)> count;
   };
@@ -120,6 +125,8 @@ private:
   /// Drafts and prices a candidate, and asks the strategy. False if there is no
   /// draft; that is noted.
   bool decide(Candidate &candidate);
+  /// Asks the listener, and notes why it declines.
+  bool mayRewrite(Law &law, mlir::Operation *site);
   bool isBetterApart(const Candidate &candidate) const;
   /// Applies what can be applied of a finding that is not applied as a whole.
   void applyParts(Candidate &candidate);

@@ -19,6 +19,7 @@ LawPass *commute::getLawPass(Pass &pass) {
 }
 
 void LawPass::runOnOperation() {
+  isChanged = false;
   func::FuncOp function = getOperation();
   if (!allowsSeveralBlocks() && !function.getBody().hasOneBlock())
     return;
@@ -37,10 +38,13 @@ void LawPass::runOnOperation() {
   LawSet laws;
   if (llvm::Error error = addLaws(laws, prices.get()))
     return fail(std::move(error));
+  laws.reportsRefusals &= reportsRefusals;
   LawDriver::Context context;
   context.pass = getArgument();
   context.model = prices ? &prices->getModel() : nullptr;
   context.record = record;
+  context.listener = listener;
+  context.isTrial = isTrial;
   context.count = [&](StringRef name, unsigned number) {
     if (Statistic *statistic = findStatistic(name))
       *statistic += number;
@@ -48,7 +52,8 @@ void LawPass::runOnOperation() {
   LawDriver driver(function, laws, std::move(context));
   if (llvm::Error error = driver.run())
     return fail(std::move(error));
+  isChanged = driver.hasChanged();
   // Avoids verifying an unchanged function again.
-  if (!driver.hasChanged())
+  if (!isChanged)
     markAllAnalysesPreserved();
 }

@@ -59,6 +59,13 @@ private:
   /// Erases rearrangements of blocks that are only used in their original
   /// order.
   void eraseUnreadBlocks();
+  void report(Location location, StringRef name, const std::string &text) {
+    if (!silent)
+      remark::passed(location, remark::RemarkOpts::name(name)
+                                   .category(getArgument())
+                                   .function(getOperation().getName()))
+          << remark::add("{0}", text);
+  }
   void lower(tp::AllGatherOp gather);
   void lower(tp::ReduceScatterOp scatter);
 
@@ -173,10 +180,7 @@ void LowerCollectivesPass::takeApartUnspeakable() {
         checkFusedForm(op, op->getParentOfType<ModuleOp>());
     if (form)
       return;
-    remark::passed(op->getLoc(), remark::RemarkOpts::name("apart")
-                                     .category(getArgument())
-                                     .function(getOperation().getName()))
-        << remark::add("decomposed: {0}", form.getRefusal().reason);
+    report(op->getLoc(), "apart", "decomposed: " + form.getRefusal().reason);
     if (auto fused = dyn_cast<tp::AllGatherMatmulOp>(op))
       takeApart(fused);
     else
@@ -222,14 +226,14 @@ void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
   Value result = before.add<tp::AllGatherOp>(
       location, shard, /*gather_axis=*/0, gather.getGroup(), gather.getAsync());
   before.insertBefore(gather);
-  remark::passed(location, remark::RemarkOpts::name("dim-0")
-                               .category(getArgument())
-                               .function(getOperation().getName()))
-      << remark::add(isView ? "lowered to an all_gather along dim 0 and a "
-                              "view: all dims before dim {0} have size 1"
-                            : "lowered to an all_gather along dim 0, followed "
-                              "by a rearrangement of its blocks along dim {0}",
-                     axis);
+  std::string dim = std::to_string(axis);
+  report(location, "dim-0",
+         isView ? "lowered to an all_gather along dim 0 and a view: all dims "
+                  "before dim " +
+                      dim + " have size 1"
+                : "lowered to an all_gather along dim 0, followed by a "
+                  "rearrangement of its blocks along dim " +
+                      dim);
   replaceWaited(gather, result, [&](Value value) -> Value {
     OpDraft after(before.getSymbols());
     Value moved =
@@ -275,14 +279,13 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
       location, scatter.getReduction(), input, /*scatter_axis=*/0,
       scatter.getGroup(), scatter.getAsync());
   before.insertBefore(scatter);
-  remark::passed(location, remark::RemarkOpts::name("dim-0")
-                               .category(getArgument())
-                               .function(getOperation().getName()))
-      << remark::add(isView ? "lowered to a view and a reduce_scatter along "
-                              "dim 0: all dims before dim {0} have size 1"
-                            : "lowered to a rearrangement of the blocks of dim "
-                              "{0}, followed by a reduce_scatter along dim 0",
-                     axis);
+  std::string dim = std::to_string(axis);
+  report(location, "dim-0",
+         isView ? "lowered to a view and a reduce_scatter along dim 0: all "
+                  "dims before dim " +
+                      dim + " have size 1"
+                : "lowered to a rearrangement of the blocks of dim " + dim +
+                      ", followed by a reduce_scatter along dim 0");
   if (!isView) {
     replaceValue(scatter.getResult(), result);
     scatter.erase();

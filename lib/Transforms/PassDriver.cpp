@@ -6,6 +6,8 @@
 
 #include "commute/Transforms/PassDriver.h"
 
+#include "PipelineChoice.h"
+
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Analysis/Sizes/SymbolicSizes.h"
 #include "commute/Dialect/NodeName.h"
@@ -156,76 +158,163 @@ static void restore(ModuleOp module, ModuleOp original) {
   module.getBodyRegion().takeBody(copy->getBodyRegion());
 }
 
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+/// How often the default pipeline runs, until it changes nothing: what one
+/// run leaves may let the next one rewrite more.
+static constexpr unsigned maxRepetitions = 4;
+
+namespace {
+class PipelineRun {
+public:
+  PipelineRun(ModuleOp module, const PassRun &run) : module(module), run(run) {}
+
+  /// Runs the passes over the module, which equals `input`, without those that
+  /// fail. `isAgain`: reports rewrites, but no refusals. The error is about an
+  /// option.
+  llvm::Error execute(ModuleOp input, bool isAgain);
+  std::vector<PassFailure> takeFailures() { return std::move(failures); }
+
+private:
+  llvm::Expected<std::vector<ChosenStep>> getSteps();
+  /// Returns the index of the step that failed, if one has.
+  llvm::Expected<std::optional<size_t>> attempt(ArrayRef<ChosenStep> steps,
+                                                bool isAgain);
+
+  ModuleOp module;
+  const PassRun &run;
+  /// Passes that have failed.
+  llvm::StringSet<> excluded;
+  std::vector<PassFailure> failures;
+  std::shared_ptr<std::vector<RewriteComponent>> components;
+};
+} // namespace
+
+llvm::Expected<std::vector<ChosenStep>> PipelineRun::getSteps() {
+  if (run.passes.empty()) {
+    llvm::Expected<PipelineChoice> choice =
+        choosePipeline(module, run.settings, excluded);
+    if (!choice)
+      return choice.takeError();
+    components = std::move(choice->components);
+    return std::move(choice->steps);
+  }
+  llvm::Expected<std::vector<PassStep>> planned =
+      planPipeline(run.passes, run.settings);
+  if (!planned)
+    return planned.takeError();
+  std::vector<ChosenStep> steps;
+  for (PassStep &step : *planned)
+    if (!excluded.contains(step.name))
+      steps.push_back({std::move(step), nullptr});
+  return steps;
+}
+
+llvm::Expected<std::optional<size_t>>
+PipelineRun::attempt(ArrayRef<ChosenStep> steps, bool isAgain) {
+  MLIRContext *context = module.getContext();
+  // A text module may have such collectives; it is not written for each rank.
+  bool checksRanks =
+      llvm::none_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+        return !function.isExternal() && findCollectiveOfSomeRanks(function);
+      });
+  PassManager manager(context);
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  if (llvm::Error error = addPasses(
+          functions, llvm::map_to_vector(steps, [](const ChosenStep &chosen) {
+            return chosen.step;
+          })))
+    return std::move(error);
+  for (auto [pass, chosen] : llvm::zip_equal(functions.getPasses(), steps))
+    if (LawPass *laws = getLawPass(pass)) {
+      laws->setRecord(isAgain ? nullptr : run.record);
+      laws->setListener(chosen.scope.get());
+      if (isAgain)
+        laws->setReportsRefusals(false);
+    }
+  Pass *failed = nullptr;
+  Operation *partial = nullptr;
+  std::string message;
+  manager.addInstrumentation(
+      std::make_unique<FailureFinder>(failed, partial, message, checksRanks));
+  std::string reproducer =
+      run.getReproducer ? run.getReproducer(failures.size() + 1) : "";
+  if (!reproducer.empty())
+    manager.enableCrashReproducerGeneration(reproducer);
+  // Refusals are remarks; a diagnostic is an internal error of a pass.
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (message.empty()) {
+      llvm::raw_string_ostream os(message);
+      if (!isa<UnknownLoc>(diagnostic.getLocation()))
+        os << diagnostic.getLocation() << ": ";
+      os << diagnostic;
+    }
+    return success();
+  });
+  if (mlir::succeeded(manager.run(module)) && !failed)
+    return std::nullopt;
+  // The passes are in the order of the steps.
+  auto passes = functions.getPasses();
+  auto place =
+      llvm::find_if(passes, [&](Pass &pass) { return &pass == failed; });
+  if (place == passes.end())
+    return llvm::createStringError("a pass failed: " + message);
+  size_t index = std::distance(passes.begin(), place);
+  failures.push_back({steps[index].step.name, message,
+                      llvm::sys::fs::exists(reproducer) ? reproducer : "",
+                      /*isDefect=*/!partial});
+  return index;
+}
+
+llvm::Error PipelineRun::execute(ModuleOp input, bool isAgain) {
+  while (true) {
+    llvm::Expected<std::vector<ChosenStep>> steps = getSteps();
+    if (!steps)
+      return steps.takeError();
+    llvm::Expected<std::optional<size_t>> failed = attempt(*steps, isAgain);
+    if (!failed)
+      return failed.takeError();
+    if (!*failed)
+      return llvm::Error::success();
+    excluded.insert((*steps)[**failed].step.name);
+    restore(module, input);
+    if (isAgain)
+      continue;
+    if (run.record)
+      run.record->clear();
+    if (run.onRestart)
+      run.onRestart();
+  }
+}
+
 llvm::Expected<std::vector<PassFailure>>
 commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
-  MLIRContext *context = module.getContext();
-  llvm::Expected<std::vector<PassStep>> steps =
-      planPipeline(run.passes, run.settings);
-  if (!steps)
-    return steps.takeError();
+  if (llvm::Error error = planPipeline(run.passes, run.settings).takeError())
+    return std::move(error);
   if (llvm::Error error = checkStatements(module))
     return std::move(error);
   // The input of the passes, if it differs from the original.
   OwningOpRef<ModuleOp> read;
   if (eraseUnread(module))
     read = module.clone();
-  // A text module may have such collectives; it is not written for each rank.
-  bool checksRanks =
-      llvm::none_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
-        return !function.isExternal() && findCollectiveOfSomeRanks(function);
-      });
-  std::vector<PassFailure> failures;
-  while (true) {
-    PassManager manager(context);
-    OpPassManager &functions = manager.nest<func::FuncOp>();
-    if (llvm::Error error = addPasses(functions, *steps))
-      return std::move(error);
-    for (Pass &pass : functions.getPasses())
-      if (LawPass *laws = getLawPass(pass))
-        laws->setRecord(run.record);
-    Pass *failed = nullptr;
-    Operation *partial = nullptr;
-    std::string message;
-    manager.addInstrumentation(
-        std::make_unique<FailureFinder>(failed, partial, message, checksRanks));
-    std::string reproducer =
-        run.getReproducer ? run.getReproducer(failures.size() + 1) : "";
-    if (!reproducer.empty())
-      manager.enableCrashReproducerGeneration(reproducer);
-    // Refusals are remarks; a diagnostic is an internal error of a pass.
-    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-      if (message.empty()) {
-        llvm::raw_string_ostream os(message);
-        if (!isa<UnknownLoc>(diagnostic.getLocation()))
-          os << diagnostic.getLocation() << ": ";
-        os << diagnostic;
-      }
-      return success();
-    });
-    bool succeeded = mlir::succeeded(manager.run(module));
-    if (succeeded && !failed) {
-      // Return the original program if no pass changed it.
-      if (read && areSame(*read, module))
-        restore(module, original);
-      return failures;
+  PipelineRun pipeline(module, run);
+  ModuleOp input = read ? *read : original;
+  if (llvm::Error error = pipeline.execute(input, /*isAgain=*/false))
+    return std::move(error);
+  if (run.passes.empty()) {
+    OwningOpRef<ModuleOp> before;
+    for (unsigned index = 1; index < maxRepetitions && !areSame(input, module);
+         ++index) {
+      before = module.clone();
+      input = *before;
+      if (llvm::Error error = pipeline.execute(input, /*isAgain=*/true))
+        return std::move(error);
     }
-
-    // The passes are in the order of the steps.
-    auto passes = functions.getPasses();
-    auto place =
-        llvm::find_if(passes, [&](Pass &pass) { return &pass == failed; });
-    if (place == passes.end())
-      return llvm::createStringError("a pass failed: " + message);
-    size_t index = std::distance(passes.begin(), place);
-    std::string name = (*steps)[index].name;
-    failures.push_back({name, message,
-                        llvm::sys::fs::exists(reproducer) ? reproducer : "",
-                        /*isDefect=*/!partial});
-    steps->erase(steps->begin() + index);
-    restore(module, read ? *read : original);
-    if (run.record)
-      run.record->clear();
-    if (run.onRestart)
-      run.onRestart();
   }
+  // Return the original program if no pass changed it.
+  if (read && areSame(*read, module))
+    restore(module, original);
+  return pipeline.takeFailures();
 }

@@ -13,11 +13,16 @@ using namespace commute;
 llvm::ArrayRef<PassTraits> commute::getPassTraits() {
   static constexpr PassTraits passes[] = {
       {.name = "normalize-collectives", .normalizes = true},
-      {.name = "sequence-parallel", .needsNormalizing = true},
-      {.name = "micro-pipeline", .hasUpstreamPolicy = true},
+      {.name = "sequence-parallel", .competes = true, .needsNormalizing = true},
+      {.name = "micro-pipeline",
+       .competes = true,
+       .isLocal = true,
+       .hasUpstreamPolicy = true},
       // Splits any product of a concatenation.
       {.name = "split-linear",
        .needsCollectives = false,
+       .competes = true,
+       .isLocal = true,
        .hasUpstreamPolicy = true},
       {.name = "lower-collectives",
        .hasLaws = false,

@@ -71,7 +71,8 @@ optimize(LiveProgram &program, std::string passes, std::string policy,
          bool assumesNormWeights, std::vector<std::string> unstatedInputs,
          std::vector<std::tuple<int64_t, std::string, std::string>> otherRanks,
          int64_t rank, std::map<std::string, std::string> groupNames,
-         bool exactRounding, bool allowUnproven, double maxSeconds,
+         bool exactRounding, std::vector<std::string> postponed,
+         bool allowUnproven, double maxSeconds,
          int64_t maxBytes) {
   using Status = OptimizedProgram::Status;
   std::vector<ProgramOfRank> others;
@@ -82,7 +83,7 @@ optimize(LiveProgram &program, std::string passes, std::string policy,
                 std::move(context), std::move(vocabulary), hasOtherGroups,
                 ranksAreUnknown, assumesNormWeights, std::move(unstatedInputs),
                 std::move(others), rank, std::move(groupNames), exactRounding,
-                allowUnproven, maxSeconds, maxBytes});
+                std::move(postponed), allowUnproven, maxSeconds, maxBytes});
   switch (result.status) {
   case Status::BadInput:
     throw nb::value_error(result.message.c_str());
@@ -360,8 +361,9 @@ NB_MODULE(_commute, module) {
           std::vector<std::tuple<int64_t, std::string, std::string>>(),
       nb::arg("rank") = 0,
       nb::arg("group_names") = std::map<std::string, std::string>(),
-      nb::arg("exact_rounding") = false, nb::arg("allow_unproven") = false,
-      nb::arg("max_seconds") = 60.0, nb::arg("max_bytes") = int64_t(4) << 30,
+      nb::arg("exact_rounding") = false,
+      nb::arg("postponed") = std::vector<std::string>(),
+      nb::arg("allow_unproven") = false, nb::arg("max_seconds") = 60.0, nb::arg("max_bytes") = int64_t(4) << 30,
       "Runs passes over a program, once. Returns the edits, or None if nothing "
       "changed, the remarks, the report of the proof as JSON text, or \"\" "
       "without one, why the programs of the ranks could not be optimized "

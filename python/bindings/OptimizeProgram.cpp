@@ -44,7 +44,7 @@ static OptimizationOptions getOptions(const OptimizeSettings &settings,
   OptimizationOptions options;
   options.passes = settings.passes;
   options.settings = {policy, settings.target, settings.exactRounding,
-                      /*isForPyTorch=*/true};
+                      /*isForPyTorch=*/true, settings.postponed};
   options.verifies = settings.verify;
   options.proof.maxSeconds = settings.maxSeconds;
   options.proof.maxBytes = settings.maxBytes;

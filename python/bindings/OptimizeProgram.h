@@ -68,6 +68,8 @@ struct OptimizeSettings {
   std::map<std::string, std::string> groupNames;
   /// Split and join matrix products only where no sum changes its order.
   bool exactRounding = false;
+  /// Passes that take part in the choice, and that a later run makes.
+  std::vector<std::string> postponed;
   /// Also return a result whose proof exceeds its budget.
   bool allowUnproven = false;
   /// As `--proof-time` and `--proof-memory`.

@@ -104,6 +104,7 @@ def optimize(
     rank: int = 0,
     group_names: Mapping[str, str] = {},
     exact_rounding: bool = False,
+    postponed: Sequence[str] = [],
     allow_unproven: bool = False,
     max_seconds: float = 60.0,
     max_bytes: int = 4294967296,

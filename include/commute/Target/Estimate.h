@@ -7,24 +7,11 @@
 #ifndef COMMUTE_TARGET_ESTIMATE_H
 #define COMMUTE_TARGET_ESTIMATE_H
 
-#include "commute/Target/PriceModel.h"
+#include "commute/Target/LaneSchedule.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace commute::target {
-
-/// The two resources of a device, which work concurrently.
-enum class Lane { Compute, Communication };
-
-/// An interval in which a lane is busy.
-struct LaneEvent {
-  Lane lane = Lane::Compute;
-  mlir::Operation *op = nullptr;
-  /// True for a reordering copy that belongs to a collective.
-  bool isCopy = false;
-  double startSeconds = 0;
-  double seconds = 0;
-};
 
 /// The estimate of one op.
 struct OpEstimate {
@@ -75,10 +62,8 @@ struct Estimate {
 /// Returns the symbols in the sizes of the function's values.
 std::vector<llvm::StringRef> getSizeSymbols(mlir::func::FuncOp function);
 
-/// Simulates the ops of `function` on two lanes, in program order. An op starts
-/// when its lane is free and its operands are available. A collective thus
-/// overlaps with the ops after it, up to the first one (apart from views) that
-/// uses its result. Returns an error if sizes have no value; the error names
+/// Simulates the ops of `function` on two lanes, in program order (see
+/// `LaneSchedule`). Returns an error if sizes have no value; the error names
 /// these sizes.
 llvm::Expected<Estimate> estimate(mlir::func::FuncOp function,
                                   const PriceModel &model);

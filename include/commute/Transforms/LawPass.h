@@ -17,12 +17,21 @@ namespace commute {
 
 struct LawSet;
 class PassPrices;
+class RewriteListener;
 
 /// A pass that registers laws and leaves the rest to the driver.
 class LawPass : public mlir::OperationPass<mlir::func::FuncOp> {
 public:
   /// Where the decisions go, from then on; null for nowhere.
   void setRecord(DecisionRecord *newRecord) { record = newRecord; }
+  /// Who is asked about sites and told of rewrites; null for nobody.
+  void setListener(RewriteListener *newListener) { listener = newListener; }
+  /// Makes runs report nothing: their results are only compared.
+  void setTrial() { isTrial = true; }
+  /// Whether refusals are reported, beside rewrites.
+  void setReportsRefusals(bool reports) { reportsRefusals = reports; }
+  /// Whether the last run has changed its function.
+  bool hasChanged() const { return isChanged; }
 
 protected:
   using OperationPass::OperationPass;
@@ -41,6 +50,10 @@ private:
   void runOnOperation() final;
 
   DecisionRecord *record = nullptr;
+  RewriteListener *listener = nullptr;
+  bool isTrial = false;
+  bool reportsRefusals = true;
+  bool isChanged = false;
 };
 
 /// The pass as one with laws, by the name that it is registered under; null if

@@ -23,6 +23,12 @@ struct PassTraits {
   bool hasLaws = true;
   /// Leaves programs without collectives as they are.
   bool needsCollectives = true;
+  /// Rewrites that exclude those of other passes, so that the default pipeline
+  /// chooses among these passes and their orders by price.
+  bool competes = false;
+  /// A pass that competes, and whose rewrites each change a few neighbouring
+  /// ops, so that it can be chosen in some parts of a program only.
+  bool isLocal = false;
   /// Implements policy=upstream, the upstream compiler's rules.
   bool hasUpstreamPolicy = false;
   /// Makes ops that PyTorch has no operator for.

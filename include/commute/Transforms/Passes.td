@@ -409,6 +409,9 @@ def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
     %g = tp.concat %a, %b dim 1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
     ```
   }];
+  let options = [
+    Option<"silent", "silent", "bool", "false",
+           "Report nothing: the result is only compared with others">];
   let statistics = [
     Statistic<"numLowered", "num-lowered", "Collectives lowered to dim 0">,
     Statistic<"numRestored", "num-restored",

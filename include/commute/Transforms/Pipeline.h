@@ -29,6 +29,10 @@ struct PassSettings {
   /// The result must be expressible in PyTorch's operators: if the requested
   /// passes leave ops without such a form, lower-collectives runs last.
   bool isForPyTorch = false;
+  /// Passes that take part in the choice of the default pipeline, but are left
+  /// to a later run over the parts of the program: torch.compile splits the
+  /// joint graph of forward and backward before collectives are fused.
+  std::vector<std::string> postponed = {};
 };
 
 /// A pass with all of its options.

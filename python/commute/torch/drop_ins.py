@@ -172,6 +172,30 @@ def sequence_parallel_pass(
     return gm
 
 
+def optimize_joint_graph(
+    graph: Graph,
+    *,
+    policy: str = "profitable",
+    target: Target = "h100x8",
+    fatal: bool = False,
+    **options: Any,
+) -> None:
+    """Chooses among all passes, and makes those rewrites that the graphs of forward and
+    backward cannot make: for the joint graph of torch.compile. The options are those of
+    `commute.torch.optimize_graph`; `fatal` as in the passes here."""
+    _optimize(
+        "optimize_joint_graph",
+        graph,
+        "",
+        fatal=fatal,
+        policy=policy,
+        target=target,
+        postponed=("micro-pipeline", "contiguous-collectives"),
+        is_functional_graph=True,
+        **options,
+    )
+
+
 def fuse_cat_linear_in_graph(
     graph: Graph,
     *,

@@ -171,6 +171,16 @@ class ContiguousCollectivesPass(ConfiguredPass):
         super().__init__(drop_ins.contiguous_collectives_pass, options)
 
 
+class JointGraphPass(ConfiguredPass):
+    """Chooses among all passes in the joint graph of torch.compile, and leaves it to passes
+    after autograd to fuse collectives, for `torch._inductor.config.joint_custom_post_pass`."""
+
+    decides_for_all_ranks = True
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(drop_ins.optimize_joint_graph, options)
+
+
 def _is_off_in_tensor_cast() -> bool:
     """Whether TensorCast is there, and its flag for sequence parallelism is off."""
     config: Any = sys.modules.get("tensor_cast.config")

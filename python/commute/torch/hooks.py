@@ -1,16 +1,19 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Commute's passes inside torch.compile: where each is installed, and how it goes again.
 
-split-linear            pre_grad_custom_pass: autograd differentiates the new form, and the
-                        concatenation need not be saved for the backward graph.
-sequence-parallel       joint_custom_post_pass: forward and backward are one graph, so that
-                        the shards of both are decided together and shards are what is
-                        saved. After PyTorch's own rewrites of that graph, which know no
-                        shards.
-micro-pipeline          post_grad_custom_post_pass: where PyTorch's pass is, which is off
+All passes are chosen among in joint_custom_post_pass: forward and backward are one graph
+there, so that what excludes what is seen, and the shards of both are decided together. It is
+after PyTorch's own rewrites of that graph, which know no shards. What is chosen runs
+
+sequence-parallel, split-linear   there: shards, and parts instead of their concatenation,
+                        are then what is saved for the backward graph
+micro-pipeline          in post_grad_custom_post_pass: where PyTorch's pass is, which is off
                         in the meantime; forward and backward graph each have their
-                        products in their final form.
-contiguous-collectives  after micro-pipeline, which may make strided inputs.
+                        products in their final form
+contiguous-collectives  after micro-pipeline, which may make strided inputs
+
+Where the user names passes, these run as they are, each in its place, and split-linear
+before autograd, which then differentiates the new form.
 
 Custom passes that are already there keep running: before Commute's on graphs before and
 on joint graphs, since they may bring a graph into a form that Commute knows, and after
@@ -35,6 +38,7 @@ from commute.torch.drop_ins import Context, Target
 from commute.torch.graph_passes import (
     ConfiguredPass,
     ContiguousCollectivesPass,
+    JointGraphPass,
     MicroPipelinePass,
     SequenceParallelPass,
     custom_passes,
@@ -126,6 +130,11 @@ class Settings:
             plain_parameters=self.plain_parameters,
         )
         check_rank_options(self.ranks, self.rank_timeout, self.plain_parameters)
+        joint: list[CustomGraphPass] = []
+        if self.passes is None:
+            joint.append(JointGraphPass(**stated))
+        elif "sequence-parallel" in names:
+            joint.append(SequenceParallelPass(**stated))
         after: list[CustomGraphPass] = []
         if "micro-pipeline" in names:
             after.append(_MicroPipelinePass(**stated))
@@ -134,12 +143,12 @@ class Settings:
         return {
             _PRE_GRAD: [
                 _PreGradPass(
-                    splits_linears="split-linear" in names,
+                    splits_linears=self.passes is not None and "split-linear" in names,
                     with_checksums=self.plain_parameters == "replicated",
                     **common,
                 )
             ],
-            _JOINT: [SequenceParallelPass(**stated)] if "sequence-parallel" in names else [],
+            _JOINT: joint,
             _POST_GRAD: after,
         }
 
@@ -238,7 +247,8 @@ def enable(
               as in `commute.torch.drop_ins`. The context is of all graphs: what it states
               of other groups, inputs and sizes than a graph has is ignored; inputs go by
               the names of parameters and arguments
-    passes    names of `PASSES`; all, if not stated
+    passes    names of `PASSES`, each of which then runs in its place; if not stated, what
+              pays best of all of them
     check_ranks  whether to compare the rewrites of all ranks, which must compile the same
               graphs: where they differ, the graph stays on all ranks
     ranks, rank_timeout

@@ -488,6 +488,7 @@ def optimize_graph(
     ranks: str | None = None,
     rank_timeout: float = 60,
     plain_parameters: str | None = None,
+    postponed: Sequence[str] = (),
 ) -> list[Remark]:
     """Optimizes an fx.Graph in place, and gives the remarks of the passes.
 
@@ -531,6 +532,10 @@ def optimize_graph(
                 context nor a DTensor states: "unknown", or "replicated" on all ranks. None:
                 unknown, but for weights and biases of norms, which are replicated
 
+    postponed   without `passes`: passes that take part in the choice among all of them, but
+                do not run, because a later call runs them: torch.compile splits the graph
+                of forward and backward before collectives are fused with products
+
     Raises CommuteError for options that are wrong, and for errors of Commute's own; the
     graph is then as it was, as after any other error.
     """
@@ -544,6 +549,7 @@ def optimize_graph(
         policy=policy,
         target=str(target),
         verify=verify,
+        postponed=list(postponed),
         vocabulary="" if vocabulary is None else json.dumps(vocabulary),
     )
     try:

@@ -1,0 +1,595 @@
+//===- PipelineChoice.cpp - which passes run where, in which order --------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineChoice.h"
+
+#include "PassPrices.h"
+
+#include "commute/Analysis/MainFunction.h"
+#include "commute/Dialect/TPDialect.h"
+#include "commute/Target/Estimate.h"
+#include "commute/Transforms/LawPass.h"
+#include "commute/Transforms/PassTraits.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace commute;
+
+using Order = SmallVector<StringRef, 3>;
+
+/// The least part of the time that counts as a difference: sums of the same
+/// times in another order differ in the last digits.
+static constexpr double noise = 1e-9;
+static constexpr unsigned maxComponentTrials = 64;
+
+static bool isFaster(double seconds, double than) {
+  return seconds < than * (1 - noise);
+}
+
+static std::string describe(const Order &order) {
+  return order.empty() ? "none of them" : llvm::join(order, " and then ");
+}
+
+//===----------------------------------------------------------------------===//
+// Trials
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A program after some of the passes that compete, in this order.
+struct Tried {
+  Order order;
+  /// After the passes that follow in the pipeline.
+  double seconds = 0;
+};
+
+class PipelineChooser {
+public:
+  PipelineChooser(ModuleOp module, const PassSettings &settings)
+      : module(module), settings(settings) {}
+
+  /// Plans the default pipeline and its parts. The error is about an option.
+  llvm::Error plan(const llvm::StringSet<> &excluded);
+  PipelineChoice getDefault() const;
+  /// Returns nullopt if the program cannot be priced.
+  std::optional<PipelineChoice> choose();
+
+private:
+  /// The order of local passes in each class of components.
+  struct Assignment {
+    /// By class; the last one is that of sites in no component.
+    SmallVector<Order> orders;
+    double seconds = 0;
+  };
+
+  bool isAlways() const { return settings.policy == Policy::Always; }
+  bool isPostponed(StringRef pass) const {
+    return llvm::is_contained(settings.postponed, pass);
+  }
+  static bool isLocal(StringRef pass) { return findPassTraits(pass)->isLocal; }
+
+  std::vector<PassStep> getSteps(StringRef pass) const;
+  /// Adds the steps after those that compete.
+  void appendTail(std::vector<ChosenStep> &steps) const;
+  /// Runs steps; nullopt if one fails, else whether one changed anything.
+  std::optional<bool> run(ModuleOp input, ArrayRef<ChosenStep> steps,
+                          RewriteTrials::Recorder *recorder = nullptr) const;
+  std::optional<bool> run(ModuleOp input, StringRef pass,
+                          RewriteTrials::Recorder *recorder = nullptr) const;
+  OwningOpRef<ModuleOp> copy(ModuleOp other) const {
+    return cast<ModuleOp>(other->clone());
+  }
+  /// The time of a program after the tail of the pipeline.
+  std::optional<double> predict(ModuleOp input) const;
+
+  /// Tries all orders that begin with `done`, after which the program is
+  /// `input`. Returns false if one cannot be priced.
+  bool explore(ModuleOp input, const Order &done);
+  const Tried *findBest() const;
+  bool doesNothingAfter(const Order &done, StringRef pass) const {
+    return inert.contains({done, pass});
+  }
+
+  /// Sets the rewrites of local passes that compete in `base`, and their
+  /// classes.
+  void findComponents(ModuleOp base);
+  std::vector<Order> getLocalOrders() const;
+  Assignment assign(ModuleOp base, const Order &start, double seconds);
+  std::vector<ChosenStep> getSteps(const Assignment &assignment) const;
+  /// Says at sites of rewrites that are not made what they would have cost.
+  void explain(const Assignment &assignment, std::vector<ChosenStep> &steps);
+  void explainWhole(const Tried &best, bool withLocal,
+                    std::vector<ChosenStep> &steps);
+  std::string getText(double seconds, StringRef with, double best,
+                      const std::string &chosen) const;
+
+  ModuleOp module;
+  PassSettings settings;
+  std::vector<PassStep> head, tail;
+  /// In their default order.
+  Order competing;
+  std::unique_ptr<PassPrices> prices;
+
+  std::vector<Tried> tried;
+  /// Passes that change nothing after an order.
+  std::set<std::pair<Order, StringRef>> inert;
+  /// The rewrites of passes that run first.
+  RewriteTrials first;
+
+  RewriteTrials local;
+  std::shared_ptr<std::vector<RewriteComponent>> components =
+      std::make_shared<std::vector<RewriteComponent>>();
+  SmallVector<unsigned> classOf;
+  unsigned numClasses = 0;
+  /// By class and order, the least time with which it was tried.
+  std::map<std::pair<unsigned, Order>, double> secondsOfOrder;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+llvm::Error PipelineChooser::plan(const llvm::StringSet<> &excluded) {
+  SmallVector<StringRef> names;
+  for (StringRef name : getPipelinePasses())
+    if (!excluded.contains(name))
+      names.push_back(name);
+  if (names.empty())
+    return llvm::Error::success();
+  llvm::Expected<std::vector<PassStep>> steps =
+      planPipeline(llvm::join(names, ","), settings);
+  if (!steps)
+    return steps.takeError();
+  auto competes = [](const PassStep &step) {
+    return findPassTraits(step.name)->competes;
+  };
+  auto begin = llvm::find_if(*steps, competes);
+  auto end = llvm::find_if(llvm::reverse(*steps), competes).base();
+  if (begin == steps->end())
+    end = begin;
+  head.assign(steps->begin(), begin);
+  tail.assign(end, steps->end());
+  for (auto step = begin; step != end; ++step)
+    if (competes(*step))
+      competing.push_back(findPassTraits(step->name)->name);
+  return llvm::Error::success();
+}
+
+std::vector<PassStep> PipelineChooser::getSteps(StringRef pass) const {
+  // A pass that needs normalizing gets it only after a pass that normalizes.
+  std::string text;
+  for (const PassStep &step : head)
+    text += step.name + ",";
+  PassSettings own = settings;
+  own.isForPyTorch = false;
+  std::vector<PassStep> steps =
+      llvm::cantFail(planPipeline(text + pass.str(), own));
+  steps.erase(steps.begin(), steps.begin() + head.size());
+  return steps;
+}
+
+static void append(std::vector<ChosenStep> &steps, ArrayRef<PassStep> added) {
+  for (const PassStep &step : added)
+    steps.push_back({step, nullptr});
+}
+
+void PipelineChooser::appendTail(std::vector<ChosenStep> &steps) const {
+  for (const PassStep &step : tail)
+    if (!isPostponed(step.name))
+      steps.push_back({step, nullptr});
+}
+
+PipelineChoice PipelineChooser::getDefault() const {
+  PipelineChoice choice;
+  append(choice.steps, head);
+  for (StringRef pass : competing)
+    if (!isPostponed(pass))
+      append(choice.steps, getSteps(pass));
+  appendTail(choice.steps);
+  return choice;
+}
+
+std::optional<bool>
+PipelineChooser::run(ModuleOp input, ArrayRef<ChosenStep> steps,
+                     RewriteTrials::Recorder *recorder) const {
+  MLIRContext *context = input.getContext();
+  // The run whose result is kept tells what fails.
+  ScopedDiagnosticHandler handler(context,
+                                  [](Diagnostic &) { return success(); });
+  bool isChanged = false;
+  for (const ChosenStep &chosen : steps) {
+    PassManager manager(context);
+    manager.enableVerifier(false);
+    OpPassManager &functions = manager.nest<func::FuncOp>();
+    PassStep step = chosen.step;
+    if (!findPassTraits(step.name)->hasLaws)
+      step.options += " silent=true";
+    llvm::cantFail(addPasses(functions, step));
+    LawPass *laws = getLawPass(*functions.getPasses().begin());
+    if (laws) {
+      laws->setTrial();
+      laws->setListener(recorder ? recorder : chosen.scope.get());
+    }
+    if (failed(manager.run(input)))
+      return std::nullopt;
+    isChanged |= laws && laws->hasChanged();
+  }
+  return isChanged;
+}
+
+std::optional<bool>
+PipelineChooser::run(ModuleOp input, StringRef pass,
+                     RewriteTrials::Recorder *recorder) const {
+  std::vector<PassStep> steps = getSteps(pass);
+  if (recorder)
+    recorder->setPass(pass);
+  std::optional<bool> isChanged =
+      run(input, ChosenStep{steps.front(), nullptr}, recorder);
+  if (isChanged == true) {
+    std::vector<ChosenStep> others;
+    append(others, ArrayRef(steps).drop_front());
+    if (!run(input, others))
+      return std::nullopt;
+  }
+  return isChanged;
+}
+
+std::optional<double> PipelineChooser::predict(ModuleOp input) const {
+  OwningOpRef<ModuleOp> result = copy(input);
+  std::vector<ChosenStep> steps;
+  append(steps, tail);
+  if (!run(*result, steps))
+    return std::nullopt;
+  llvm::Expected<target::Estimate> estimate =
+      target::estimate(analysis::getMain(*result), prices->getModel());
+  if (!estimate) {
+    llvm::consumeError(estimate.takeError());
+    return std::nullopt;
+  }
+  return estimate->stepSeconds;
+}
+
+//===----------------------------------------------------------------------===//
+// Orders of the whole program
+//===----------------------------------------------------------------------===//
+
+bool PipelineChooser::explore(ModuleOp input, const Order &done) {
+  bool isComplete = true;
+  for (StringRef pass : competing) {
+    if (llvm::is_contained(done, pass))
+      continue;
+    // What is left to a later run comes after all that is done now.
+    if (!isLocal(pass) && llvm::any_of(done, [&](StringRef earlier) {
+          return isPostponed(earlier);
+        }))
+      continue;
+    OwningOpRef<ModuleOp> result = copy(input);
+    RewriteTrials::Recorder recorder(first);
+    std::optional<bool> isChanged =
+        run(*result, pass, done.empty() ? &recorder : nullptr);
+    if (!isChanged)
+      continue;
+    if (!*isChanged) {
+      inert.insert({done, pass});
+      continue;
+    }
+    isComplete = false;
+    Order longer = done;
+    longer.push_back(pass);
+    if (!explore(*result, longer))
+      return false;
+  }
+  if (isAlways() && !isComplete)
+    return true;
+  std::optional<double> seconds = predict(input);
+  if (!seconds)
+    return false;
+  tried.push_back({done, *seconds});
+  return true;
+}
+
+const Tried *PipelineChooser::findBest() const {
+  const Tried *best = nullptr;
+  // Of equal ones, take the one whose passes come in their default order.
+  auto getPlaces = [&](const Order &order) {
+    return llvm::map_to_vector(order, [&](StringRef pass) {
+      return llvm::find(competing, pass) - competing.begin();
+    });
+  };
+  for (const Tried &candidate : tried)
+    if (!best || isFaster(candidate.seconds, best->seconds) ||
+        (!isFaster(best->seconds, candidate.seconds) &&
+         std::pair(candidate.order.size(), getPlaces(candidate.order)) <
+             std::pair(best->order.size(), getPlaces(best->order))))
+      best = &candidate;
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Components
+//===----------------------------------------------------------------------===//
+
+std::vector<Order> PipelineChooser::getLocalOrders() const {
+  Order passes;
+  for (StringRef pass : competing)
+    if (isLocal(pass))
+      passes.push_back(pass);
+  std::vector<Order> orders = {{}};
+  for (size_t index = 0; index < orders.size(); ++index)
+    for (StringRef pass : passes)
+      if (!llvm::is_contained(orders[index], pass)) {
+        Order longer = orders[index];
+        longer.push_back(pass);
+        orders.push_back(longer);
+      }
+  if (isAlways())
+    llvm::erase_if(orders, [&](const Order &order) {
+      return order.size() < passes.size();
+    });
+  return orders;
+}
+
+void PipelineChooser::findComponents(ModuleOp base) {
+  for (const Order &order : getLocalOrders()) {
+    OwningOpRef<ModuleOp> trial = copy(base);
+    RewriteTrials::Recorder recorder(local);
+    for (StringRef pass : order)
+      if (!run(*trial, pass, &recorder))
+        break;
+  }
+  *components = local.getComponents();
+  SmallVector<Operation *> ops;
+  for (Operation &op : analysis::getMain(base).getBody().front())
+    ops.push_back(&op);
+  // Equal ops have equal prices.
+  std::map<std::vector<llvm::hash_code>, unsigned> classes;
+  for (const RewriteComponent &component : *components) {
+    std::vector<llvm::hash_code> key;
+    for (unsigned number : component.ops)
+      key.push_back(OperationEquivalence::computeHash(
+          ops[number], [](Value value) { return hash_value(value.getType()); },
+          OperationEquivalence::ignoreHashValue,
+          OperationEquivalence::IgnoreLocations |
+              OperationEquivalence::IgnoreDiscardableAttrs));
+    classOf.push_back(
+        classes.try_emplace(std::move(key), classes.size()).first->second);
+  }
+  numClasses = classes.size();
+}
+
+std::vector<ChosenStep>
+PipelineChooser::getSteps(const Assignment &assignment) const {
+  auto componentOf = std::make_shared<ComponentOfOp>();
+  std::map<Order, SmallVector<unsigned>> componentsOf;
+  for (unsigned index = 0; index < components->size(); ++index)
+    componentsOf[assignment.orders[classOf[index]]].push_back(index);
+  componentsOf.try_emplace(assignment.orders.back());
+  std::vector<ChosenStep> steps;
+  for (const auto &[order, own] : componentsOf)
+    for (StringRef pass : order) {
+      auto scope = std::make_shared<ComponentScope>(componentOf, *components);
+      llvm::for_each(own, [&](unsigned index) { scope->allow(index); });
+      if (order == assignment.orders.back())
+        scope->allowOthers();
+      for (PassStep &step : getSteps(pass))
+        steps.push_back({std::move(step), scope});
+    }
+  return steps;
+}
+
+PipelineChooser::Assignment
+PipelineChooser::assign(ModuleOp base, const Order &start, double seconds) {
+  Assignment best{SmallVector<Order>(numClasses + 1, start), seconds};
+  unsigned numTrials = 0;
+  for (unsigned index = 0; index < numClasses; ++index) {
+    auto component = llvm::find(classOf, index) - classOf.begin();
+    secondsOfOrder[{index, best.orders[index]}] = best.seconds;
+    const RewriteComponent &rewritten = (*components)[component];
+    if (rewritten.passes.size() < 2 &&
+        llvm::is_contained(start, rewritten.passes.front()))
+      continue;
+    for (const Order &order : getLocalOrders()) {
+      if (order == best.orders[index] || ++numTrials > maxComponentTrials)
+        continue;
+      Assignment candidate = best;
+      candidate.orders[index] = order;
+      OwningOpRef<ModuleOp> trial = copy(base);
+      std::optional<double> time;
+      if (run(*trial, getSteps(candidate)))
+        time = predict(*trial);
+      if (!time)
+        continue;
+      secondsOfOrder[{index, order}] = *time;
+      candidate.seconds = *time;
+      if (isFaster(candidate.seconds, best.seconds))
+        best = std::move(candidate);
+    }
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+std::string PipelineChooser::getText(double seconds, StringRef with,
+                                     double best,
+                                     const std::string &chosen) const {
+  return "another rewrite excludes it: a step takes " +
+         formatMicroseconds(seconds) + " with " + with.str() + ", and " +
+         formatMicroseconds(best) + " with " + chosen + ", on " +
+         prices->getModel().getTarget().name;
+}
+
+void PipelineChooser::explain(const Assignment &assignment,
+                              std::vector<ChosenStep> &steps) {
+  std::vector<ChosenStep> explanations;
+  auto componentOf = std::make_shared<ComponentOfOp>();
+  for (StringRef pass : competing) {
+    if (!isLocal(pass))
+      continue;
+    auto scope = std::make_shared<ComponentScope>(componentOf, *components);
+    for (auto [index, component] : llvm::enumerate(*components)) {
+      const Order &chosen = assignment.orders[classOf[index]];
+      if (llvm::is_contained(chosen, pass))
+        continue;
+      // What is fastest of the orders that rewrite with the pass.
+      const std::pair<const std::pair<unsigned, Order>, double> *other =
+          nullptr;
+      for (const auto &entry : secondsOfOrder)
+        if (entry.first.first == classOf[index] &&
+            llvm::is_contained(entry.first.second, pass) &&
+            (!other || entry.second < other->second))
+          other = &entry;
+      if (!other)
+        continue;
+      for (unsigned rewrite : component.rewrites) {
+        const TriedRewrite &made = local.getRewrites()[rewrite];
+        if (made.pass == pass && made.site)
+          scope->refuse(*made.site, made.law,
+                        {nullptr, analysis::RefusalCode::Conflict,
+                         getText(other->second, describe(other->first.second),
+                                 assignment.seconds, describe(chosen))});
+      }
+    }
+    if (!scope->isEmpty())
+      explanations.push_back({getSteps(pass).front(), scope});
+  }
+  steps.insert(steps.begin(), explanations.begin(), explanations.end());
+}
+
+void PipelineChooser::explainWhole(const Tried &best, bool withLocal,
+                                   std::vector<ChosenStep> &steps) {
+  std::vector<ChosenStep> explanations;
+  auto componentOf = std::make_shared<ComponentOfOp>();
+  for (StringRef pass : competing) {
+    if ((isLocal(pass) && !withLocal) ||
+        llvm::is_contained(best.order, pass) || doesNothingAfter({}, pass))
+      continue;
+    const Tried *other = nullptr;
+    for (const Tried &candidate : tried)
+      if (llvm::is_contained(candidate.order, pass) &&
+          (!other || candidate.seconds < other->seconds))
+        other = &candidate;
+    if (!other)
+      continue;
+    auto scope = std::make_shared<ComponentScope>(
+        componentOf, ArrayRef<RewriteComponent>());
+    for (const TriedRewrite &made : first.getRewrites())
+      if (made.pass == pass && made.site)
+        scope->refuse(*made.site, made.law,
+                      {nullptr, analysis::RefusalCode::Conflict,
+                       getText(other->seconds, describe(other->order),
+                               best.seconds, describe(best.order))});
+    if (!scope->isEmpty())
+      explanations.push_back({getSteps(pass).front(), scope});
+  }
+  steps.insert(steps.begin(), explanations.begin(), explanations.end());
+}
+
+std::optional<PipelineChoice> PipelineChooser::choose() {
+  func::FuncOp main = analysis::getMain(module);
+  if (!main || settings.policy == Policy::Upstream || competing.size() < 2)
+    return std::nullopt;
+  llvm::Expected<std::unique_ptr<PassPrices>> loaded =
+      PassPrices::load(settings.target, main);
+  if (!loaded) {
+    llvm::consumeError(loaded.takeError());
+    return std::nullopt;
+  }
+  prices = std::move(*loaded);
+  OwningOpRef<ModuleOp> start = copy(module);
+  std::vector<ChosenStep> beginning;
+  append(beginning, head);
+  if (!run(*start, beginning) || !explore(*start, {}))
+    return std::nullopt;
+  const Tried *best = findBest();
+  if (!best)
+    return std::nullopt;
+
+  PipelineChoice choice;
+  append(choice.steps, head);
+  // Passes that find nothing run as early as that holds, for their remarks.
+  Order done;
+  llvm::SmallDenseSet<StringRef> reported;
+  std::vector<ChosenStep> middle;
+  auto addInert = [&] {
+    for (StringRef pass : competing)
+      if (doesNothingAfter(done, pass) && reported.insert(pass).second)
+        middle.push_back({getSteps(pass).front(), nullptr});
+  };
+  size_t numWhole = 0;
+  for (auto [index, pass] : llvm::enumerate(best->order))
+    if (!isLocal(pass))
+      numWhole = index + 1;
+  OwningOpRef<ModuleOp> base = copy(*start);
+  for (StringRef pass : ArrayRef(best->order).take_front(numWhole)) {
+    addInert();
+    if (!run(*base, pass))
+      return std::nullopt;
+    append(middle, getSteps(pass));
+    done.push_back(pass);
+  }
+  // Whether several local passes rewrite the same program.
+  unsigned numLocal = llvm::count_if(competing, [&](StringRef pass) {
+    return isLocal(pass) && !llvm::is_contained(done, pass) &&
+           !doesNothingAfter(done, pass);
+  });
+  Order rest(ArrayRef(best->order).drop_front(numWhole));
+  if (numLocal < 2) {
+    for (StringRef pass : rest) {
+      addInert();
+      if (!isPostponed(pass))
+        append(middle, getSteps(pass));
+      done.push_back(pass);
+    }
+    addInert();
+  } else {
+    addInert();
+    findComponents(*base);
+    Assignment assignment = assign(*base, rest, best->seconds);
+    Assignment kept = assignment;
+    for (auto [index, order] : llvm::enumerate(kept.orders)) {
+      auto postponed = llvm::find_if(
+          order, [&](StringRef pass) { return isPostponed(pass); });
+      if (postponed == order.end())
+        continue;
+      // The later run makes its rewrites first where they exclude others.
+      auto *own = index < numClasses ? llvm::find(classOf, index) : nullptr;
+      bool competesHere =
+          own && (*components)[own - classOf.begin()].passes.size() > 1;
+      if (competesHere)
+        order.erase(postponed, order.end());
+      else
+        order.erase(postponed);
+    }
+    std::vector<ChosenStep> steps = getSteps(kept);
+    explain(assignment, steps);
+    middle.insert(middle.end(), steps.begin(), steps.end());
+    choice.components = components;
+  }
+  explainWhole(*best, /*withLocal=*/numLocal < 2, middle);
+  choice.steps.insert(choice.steps.end(), middle.begin(), middle.end());
+  appendTail(choice.steps);
+  return choice;
+}
+
+llvm::Expected<PipelineChoice>
+commute::choosePipeline(ModuleOp module, const PassSettings &settings,
+                        const llvm::StringSet<> &excluded) {
+  PipelineChooser chooser(module, settings);
+  if (llvm::Error error = chooser.plan(excluded))
+    return std::move(error);
+  if (std::optional<PipelineChoice> choice = chooser.choose())
+    return std::move(*choice);
+  return chooser.getDefault();
+}
