@@ -137,7 +137,7 @@ void LawDriver::takeFindings(Law &law, Findings &findings,
     if (Decision *decision =
             record(law, note.site, Decision::Outcome::NotApplicable, {}, {}))
       decision->text = note.remark.text;
-    if (context.isTrial)
+    if (context.isTrial || !laws.reportsRefusals)
       continue;
     remark::analysis(note.remark.location, getRemark(note.remark.name))
         << remark::add("{0}", note.remark.text);

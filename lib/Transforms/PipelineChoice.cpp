@@ -305,11 +305,17 @@ const Tried *PipelineChooser::findBest() const {
       return llvm::find(competing, pass) - competing.begin();
     });
   };
+  auto isBetter = [&](const Tried &a, const Tried &b) {
+    // One pass must not keep another from making any of its rewrites.
+    if (isAlways() && a.order.size() != b.order.size())
+      return a.order.size() > b.order.size();
+    if (isFaster(a.seconds, b.seconds) || isFaster(b.seconds, a.seconds))
+      return a.seconds < b.seconds;
+    return std::pair(a.order.size(), getPlaces(a.order)) <
+           std::pair(b.order.size(), getPlaces(b.order));
+  };
   for (const Tried &candidate : tried)
-    if (!best || isFaster(candidate.seconds, best->seconds) ||
-        (!isFaster(best->seconds, candidate.seconds) &&
-         std::pair(candidate.order.size(), getPlaces(candidate.order)) <
-             std::pair(best->order.size(), getPlaces(best->order))))
+    if (!best || isBetter(candidate, *best))
       best = &candidate;
   return best;
 }

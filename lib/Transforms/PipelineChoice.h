@@ -26,8 +26,9 @@
 // local are chosen for the whole program. Step 2 tries at most
 // `maxComponentTrials` combinations and keeps the best of them.
 //
-// With Policy::Always, only orders to which no pass adds anything compete, so
-// that every legal rewrite is made unless another one excludes it.
+// With Policy::Always, only orders to which no pass adds anything compete, and
+// of those only the ones in which most passes rewrite, so that every legal
+// rewrite is made unless another one excludes it.
 //
 //===----------------------------------------------------------------------===//
 

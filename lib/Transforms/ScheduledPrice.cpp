@@ -85,7 +85,6 @@ Price ScheduledPrices::getPrice(
       after(computeFrom, communicationFrom, outside);
   for (auto [value, other] : draft.values)
     after.substitute(value, other);
-  double untouched = 0;
   bool isKnown = true;
   auto issueAll = [&](ArrayRef<Operation *> added) {
     for (Operation *op : added) {
@@ -109,11 +108,8 @@ Price ScheduledPrices::getPrice(
     OpPrice price = prices[place];
     if (!replaced.contains(op)) {
       before.issue(op, price);
-      if (llvm::is_contained(draft.hoisted, op))
-        continue;
-      after.issue(op, price);
-      if (price.communicationSeconds == 0)
-        untouched += price.computeSeconds;
+      if (!llvm::is_contained(draft.hoisted, op))
+        after.issue(op, price);
       continue;
     }
     if (std::optional<double> apart = getSecondsApart(op);
@@ -136,10 +132,12 @@ Price ScheduledPrices::getPrice(
     old.push_back(value);
     replacements.push_back(other);
   }
-  auto getSeconds = [&](LaneSchedule &schedule, ValueRange needed) {
-    double seconds = schedule.waitFor(needed);
-    seconds = std::max(seconds, schedule.getFree(Lane::Compute));
-    return std::max(seconds - computeFrom - untouched, 0.0);
+  auto getEnd = [&](LaneSchedule &schedule, ValueRange needed) {
+    return std::max(schedule.waitFor(needed), schedule.getFree(Lane::Compute));
   };
-  return Price::get(getSeconds(before, old), getSeconds(after, replacements));
+  double gain = getEnd(before, old) - getEnd(after, replacements);
+  std::optional<double> seconds = draft.getSeconds(model);
+  return Price::get(seconds ? std::optional(std::max(*seconds + gain, 0.0))
+                            : std::nullopt,
+                    seconds);
 }
