@@ -448,12 +448,14 @@ void PipelineChooser::explain(const Assignment &assignment,
       const Order &chosen = assignment.orders[classOf[index]];
       if (llvm::is_contained(chosen, pass))
         continue;
-      // What is fastest of the orders that rewrite with the pass.
+      // The fastest of the orders that begin with the pass, which certainly
+      // rewrites then.
       const std::pair<const std::pair<unsigned, Order>, double> *other =
           nullptr;
       for (const auto &entry : secondsOfOrder)
         if (entry.first.first == classOf[index] &&
-            llvm::is_contained(entry.first.second, pass) &&
+            !entry.first.second.empty() &&
+            entry.first.second.front() == pass &&
             (!other || entry.second < other->second))
           other = &entry;
       if (!other)

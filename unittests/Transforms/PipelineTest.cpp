@@ -14,7 +14,7 @@
 #include "RandomGraph.h"
 
 #include "commute/Dialect/TPDialect.h"
-#include "commute/Transforms/Pipeline.h"
+#include "commute/Transforms/PassDriver.h"
 
 #include "mlir/IR/Iterators.h"
 #include "mlir/Parser/Parser.h"
@@ -28,11 +28,10 @@ using commute::test::isFixedPoint;
 using commute::test::isProvenEquivalent;
 
 static LogicalResult runPipeline(ModuleOp module, Policy policy) {
-  PassManager manager(module.getContext());
-  PassSettings settings;
-  settings.policy = policy;
-  llvm::cantFail(buildPipeline(manager, "", settings));
-  return manager.run(module);
+  OwningOpRef<ModuleOp> original = module.clone();
+  PassRun run;
+  run.settings.policy = policy;
+  return success(llvm::cantFail(runPasses(module, *original, run)).empty());
 }
 
 /// What nobody reads is no part of graphs that PyTorch exports, and would be
