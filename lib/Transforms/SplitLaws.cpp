@@ -9,6 +9,7 @@
 #include "SharedViews.h"
 #include "SplitPrices.h"
 
+#include "commute/Analysis/Collectives/ReindexedCollectives.h"
 #include "commute/Dialect/NodeName.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -325,6 +326,8 @@ void PartsLaw::find(Operation *site, Findings &findings) {
   std::optional<unsigned> dim = findDim(site);
   if (!dim)
     return;
+  if (Legal<> legal = state.mayRewrite(site); !legal)
+    return findings.refuse(site, std::move(legal.getRefusal()));
   PartUsers users = findPartUsers(site, *dim, *state.context);
   std::vector<SplitMember> members;
   for (ProductReader reader : users.products) {
@@ -431,6 +434,8 @@ private:
 } // namespace
 
 void SlicesLaw::find(Operation *site, Findings &findings) {
+  if (Legal<> legal = state.mayRewrite(site); !legal)
+    return findings.refuse(site, std::move(legal.getRefusal()));
   Legal<analysis::SlicedProduct> sliced =
       analysis::findSlicedProduct(cast<tp::MatmulOp>(site));
   if (!sliced)
@@ -454,6 +459,8 @@ void SlicesLaw::find(Operation *site, Findings &findings) {
 }
 
 void JoinsLaw::find(Operation *site, Findings &findings) {
+  if (Legal<> legal = state.mayRewrite(site); !legal)
+    return findings.refuse(site, std::move(legal.getRefusal()));
   Legal<analysis::JoinedProducts> joined =
       findJoinedProducts(cast<tp::ConcatOp>(site), *state.context);
   if (!joined)
@@ -477,8 +484,35 @@ void JoinsLaw::find(Operation *site, Findings &findings) {
 // The group
 //===----------------------------------------------------------------------===//
 
+Legal<> SplitState::mayRewrite(Operation *op) const {
+  Operation *collective = partOfCollective.lookup(op);
+  if (!collective)
+    return {};
+  return Refusal{op, RefusalCode::Conflict,
+                 "it is part of a collective along another dim, " +
+                     getNodeName(collective) +
+                     ", with which a later pass may fuse the product"};
+}
+
 llvm::Error SplitLaws::beginRound(func::FuncOp function) {
   state.context = std::make_unique<analysis::ProductContext>(function);
+  state.partOfCollective.clear();
+  if (!state.keepsCollectives)
+    return llvm::Error::success();
+  for (Operation &op : function.getBody().front()) {
+    Legal<analysis::ReindexedCollective> found = Refusal();
+    if (auto gather = dyn_cast<tp::AllGatherOp>(op))
+      found = analysis::findReindexedGather(gather);
+    else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
+      found = analysis::findReindexedScatter(scatter);
+    if (!found)
+      continue;
+    for (Operation *part : found->ops)
+      state.partOfCollective[part] = &op;
+    if (Operation *source = found->input.getDefiningOp())
+      if (isa<tp::ReduceScatterOp>(op))
+        state.partOfCollective[source] = &op;
+  }
   return llvm::Error::success();
 }
 

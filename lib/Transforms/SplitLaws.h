@@ -18,6 +18,9 @@ namespace commute {
 /// What the laws of split-linear share: facts that hold for a round, and how
 /// sums are written.
 struct SplitState {
+  SplitState(const PassPrices &prices, Policy policy, double margin)
+      : prices(prices), policy(policy), margin(margin) {}
+
   const PassPrices &prices;
   Policy policy;
   /// The strategy's, for remarks.
@@ -25,6 +28,15 @@ struct SplitState {
   /// The forms of a sum to choose among.
   llvm::SmallVector<SplitForm, 2> forms;
   std::unique_ptr<analysis::ProductContext> context = nullptr;
+  /// Leave alone what is a collective along another dim together with ops
+  /// around it.
+  bool keepsCollectives = false;
+  /// These ops and the results that they rearrange, with their collectives; only
+  /// if these are kept.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> partOfCollective;
+
+  /// Refuses to rewrite what is part of a collective.
+  analysis::Legal<> mayRewrite(mlir::Operation *op) const;
 };
 
 /// The concatenations that upstream's rule splits.

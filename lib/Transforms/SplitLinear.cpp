@@ -29,7 +29,8 @@ private:
 
   llvm::Error addLaws(LawSet &laws, const PassPrices *prices) override {
     laws.exactRounding = exactRounding;
-    SplitState state{*prices, policy, margin, {}};
+    SplitState state(*prices, policy, margin);
+    state.keepsCollectives = keepsCollectives;
     if (policy == Policy::Upstream) {
       laws.groups.push_back(makeUpstreamSplitLaws(
           std::move(state),

@@ -96,6 +96,8 @@ private:
 } // namespace
 
 void UpstreamSplitLaw::find(Operation *site, Findings &findings) {
+  if (Legal<> legal = state.mayRewrite(site); !legal)
+    return findings.refuse(site, std::move(legal.getRefusal()));
   PartUsers users =
       findPartUsers(site, cast<tp::ConcatOp>(site).getDim(), *state.context);
   std::vector<SplitMember> members;

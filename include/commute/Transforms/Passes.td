@@ -366,6 +366,10 @@ def SplitLinear : LawPass<"split-linear"> {
            "of the rewritten time">,
     Option<"exactRounding", "exact-rounding", "bool", "false",
            "Apply only rewrites that do not reorder a sum">,
+    Option<"keepsCollectives", "keep-collectives", "bool", "false",
+           "Leave alone parts of one gathered value, and results whose parts "
+           "go to one reduce_scatter: later passes may fuse the collective "
+           "with the product">,
     Option<"upstreamMaxParts", "max-parts", "unsigned", "3",
            "The largest number of parts for policy=upstream; the smallest is 2">,
     Option<"upstreamMinPartWidth", "min-part-width", "int64_t", "8",

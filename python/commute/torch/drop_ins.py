@@ -220,6 +220,8 @@ def fuse_cat_linear_in_graph(
     """
     options = {
         "exact-rounding": str(exact_rounding).lower(),
+        # Passes after autograd may fuse these with the products.
+        "keep-collectives": "true",
         "max-parts": max_parts,
         "min-part-width": min_piece_width,
         "max-width": max_total_cat_width,
