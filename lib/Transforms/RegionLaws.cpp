@@ -7,6 +7,7 @@
 #include "RegionLaws.h"
 
 #include "RegionChoice.h"
+#include "RegionRefusals.h"
 #include "RegionRewrite.h"
 
 #include "commute/Dialect/NodeName.h"
@@ -49,45 +50,21 @@ static Operation *getAnchor(const ShardRegion &region) {
 
 namespace {
 
-/// What a region lacks that could be stated.
-struct Unstated {
-  /// "; 'mul' uses operand 1, which ..."; empty if nothing is lacking.
-  std::string clause;
-  std::string remedy;
-  std::optional<analysis::RemedyOption> option;
-};
-
-} // namespace
-
-/// Finds the first op that needs whole values only because nothing states the
-/// placement of inputs. More ops would run on shards.
-static Unstated findUnstated(const ShardRegion &region) {
-  const Refusal *first = nullptr;
-  Operation *user = nullptr;
-  for (const auto &[op, refusal] : region.borders)
-    if (refusal.code == RefusalCode::Varying && refusal.option &&
-        (!first || op->isBeforeInBlock(user))) {
-      first = &refusal;
-      user = op;
-    }
-  if (!first)
-    return {};
-  return {"; " + getNodeName(user) + " " + first->reason, first->remedy,
-          first->option};
-}
-
-namespace {
-
 /// What the regions of one group share in a round.
 struct RegionState {
   explicit RegionState(RegionOptions options) : options(options) {}
 
   RegionOptions options;
   bool isRankSpecific = false;
+  std::optional<analysis::PlacementAnalysis> placements;
   analysis::ShardRegions regions;
 
   const target::PriceModel &getModel() const {
     return options.prices.getModel();
+  }
+  RegionContext getContext() const {
+    return {*placements, options.prices.getSizes(), getModel(), isRankSpecific,
+            options.isPipelined};
   }
 };
 
@@ -227,7 +204,8 @@ void RegionDraft::addRemarks(Location anchor, ArrayRef<Location> reduces,
            where, changes.numScatters, changes.numLocalOps, changes.numGathers,
            formatMicroseconds(choice.getSecondsBefore()),
            formatMicroseconds(choice.getSecondsAfter()),
-           state.getModel().getTarget().name, threshold, unstated.clause),
+           state.getModel().getTarget().name, threshold,
+           unstated.user ? "; " + unstated.reason : ""),
        unstated.remedy});
   for (Location location : reduces)
     remarks.push_back({location, "reduce-scatter",
@@ -289,35 +267,6 @@ std::string RegionDraft::describeThreshold() const {
          " rows";
 }
 
-/// Why no op after an all_reduce runs on shards: its first user that needs the
-/// whole value.
-static Refusal describeUsers(const ShardRegion &region, Value value) {
-  Operation *first = nullptr;
-  // What needs a value needs what its wait returns.
-  SmallVector<Operation *> users(value.getUsers());
-  for (Operation *user : value.getUsers())
-    if (isa<tp::CompletionOpInterface>(user))
-      llvm::append_range(users, user->getUsers());
-  // MLIR does not define the order of users.
-  for (Operation *user : users)
-    if (region.borders.contains(user) &&
-        (!first || user->isBeforeInBlock(first)))
-      first = user;
-  std::string text =
-      "along dim " + std::to_string(region.dims.lookup(value)) + ", ";
-  if (!first)
-    return {nullptr, RefusalCode::WholeRows,
-            text + "no op after it can run on shards"};
-  Refusal refusal = region.borders.find(first)->second;
-  refusal.op = nullptr;
-  refusal.blocker = first;
-  refusal.reason =
-      refusal.code == RefusalCode::Output
-          ? "its result is returned, and graph outputs cannot be sharded"
-          : text + getNodeName(first) + " " + refusal.reason;
-  return refusal;
-}
-
 //===----------------------------------------------------------------------===//
 // Finding
 //===----------------------------------------------------------------------===//
@@ -344,10 +293,16 @@ public:
   SmallVector<Operation *> getRefusedSites(Operation *site) const override;
 
 private:
+  /// What holds is that the placement of inputs is not stated.
+  void explainUnstated(Refusal &refusal, Value result,
+                       const Refusal *indivisible, const Price &price,
+                       const target::PriceModel &model) const;
+
   const ShardRegion &region;
   const RegionState &state;
   /// Shared by all all_reduces.
   mutable std::string description;
+  mutable std::optional<Unstated> unstated;
 };
 
 } // namespace
@@ -370,18 +325,29 @@ void RegionFinding::explain(Refusal &refusal, Operation *site,
                      "have no value";
     return;
   }
-  if (!price.isKnown()) {
-    // No op can run on shards. Report indivisible dims first: most often, they
-    // are the ones that the user meant.
-    auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
-      return !op.chain.empty() && op.chain.front() == site;
-    });
-    Refusal users = describeUsers(region, entry->op->getResult(0));
-    auto indivisible = state.regions.indivisible.find(site);
-    refusal = indivisible == state.regions.indivisible.end()
-                  ? users
-                  : indivisible->second;
-    if (indivisible != state.regions.indivisible.end()) {
+  auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
+    return !op.chain.empty() && op.chain.front() == site;
+  });
+  Value result = entry->op->getResult(0);
+  if (!unstated)
+    unstated = findUnstatedGain(region, state.getContext());
+  // Most often, the dims that cannot be sharded equally are the ones that the
+  // user meant.
+  auto known = state.regions.indivisible.find(site);
+  const Refusal *indivisible =
+      known == state.regions.indivisible.end() ? nullptr : &known->second;
+  if (std::optional<double> rows =
+          price.isKnown() ? shards.getPayingRows() : std::nullopt)
+    refusal.payingRows = roundToTwoDigits(*rows);
+  // A price at which shards do not pay only follows from what is not stated.
+  if (unstated->seconds)
+    return explainUnstated(refusal, result, indivisible, price, model);
+  // Whatever the price of what can run on shards, a strategy that does not ask
+  // for it lacks something else.
+  if (!price.isKnown() || refusal.code == RefusalCode::NoProgress) {
+    Refusal users = describeUsers(region, result);
+    refusal = indivisible ? *indivisible : users;
+    if (indivisible) {
       refusal.reason += "; " + users.reason;
       if (refusal.remedy.empty()) {
         refusal.remedy = users.remedy;
@@ -400,20 +366,37 @@ void RegionFinding::explain(Refusal &refusal, Operation *site,
         formatMicroseconds(*price.before), model.getTarget().name,
         shards.describeThreshold());
   refusal.reason = description;
-  if (std::optional<double> rows = shards.getPayingRows())
-    refusal.payingRows = roundToTwoDigits(*rows);
-  // Most often, the dims that cannot be sharded equally are the ones that the
-  // user meant.
-  auto indivisible = state.regions.indivisible.find(site);
-  if (indivisible != state.regions.indivisible.end()) {
-    refusal.reason += "; " + indivisible->second.reason;
-    refusal.remedy = indivisible->second.remedy;
-    refusal.option = indivisible->second.option;
-  } else if (Unstated unstated = findUnstated(region); unstated.option) {
-    refusal.reason += unstated.clause;
-    refusal.remedy = unstated.remedy;
-    refusal.option = unstated.option;
+  if (indivisible) {
+    refusal.reason += "; " + indivisible->reason;
+    refusal.remedy = indivisible->remedy;
+    refusal.option = indivisible->option;
+  } else if (Unstated first = findUnstated(region); first.user) {
+    refusal.reason += "; " + first.reason;
+    refusal.remedy = first.remedy;
+    refusal.option = first.option;
   }
+}
+
+void RegionFinding::explainUnstated(Refusal &refusal, Value result,
+                                    const Refusal *indivisible,
+                                    const Price &price,
+                                    const target::PriceModel &model) const {
+  auto [before, after] = *unstated->seconds;
+  refusal.code = RefusalCode::Varying;
+  refusal.blocker = unstated->user;
+  refusal.reason = llvm::formatv(
+      "along dim {0}, {1}; with that, sequence parallelism would take {2} "
+      "instead of {3} on {4}",
+      region.dims.lookup(result), unstated->reason, formatMicroseconds(after),
+      formatMicroseconds(before), model.getTarget().name);
+  if (price.isKnown())
+    refusal.reason += llvm::formatv("; as it is, {0} instead of {1}",
+                                    formatMicroseconds(*price.after),
+                                    formatMicroseconds(*price.before));
+  if (indivisible)
+    refusal.reason += "; " + indivisible->reason;
+  refusal.remedy = unstated->remedy;
+  refusal.option = unstated->option;
 }
 
 //===----------------------------------------------------------------------===//
@@ -467,9 +450,10 @@ llvm::Error RegionLaws::beginRound(func::FuncOp function) {
       analysis::PlacementAnalysis::run(function);
   if (!placements)
     return placements.takeError();
+  state.placements = std::move(*placements);
   state.isRankSpecific = function->getParentOfType<ModuleOp>()->hasAttr(
       tp::TPDialect::rankSpecificAttrName);
-  state.regions = analysis::findShardRegions(function, group, *placements,
+  state.regions = analysis::findShardRegions(function, group, *state.placements,
                                              state.options.prices.getSizes(),
                                              state.options.pads);
   found.clear();

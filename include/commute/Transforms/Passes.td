@@ -112,6 +112,13 @@ def NormalizeCollectives : LawPass<"normalize-collectives"> {
     callers may write into one of them. The same holds for concatenations that
     merely reassemble a tensor.
 
+    An op that computes a function of one value, and whose operand is computed
+    from the result of a collective, is removed in the same way if an earlier
+    op computes the same: autocast converts a gathered value once for each
+    product that reads it. A gather of the one conversion sends fewer bytes,
+    and can be fused. Collectives repeat each other as well if their operands
+    are equal functions of one value.
+
     Before:
 
     ```mlir
@@ -140,7 +147,8 @@ def NormalizeCollectives : LawPass<"normalize-collectives"> {
     Statistic<"numIdentities", "num-identities",
               "Concatenations removed as identities">,
     Statistic<"numRepetitions", "num-repetitions",
-              "Collectives removed because they repeat others">,
+              "Collectives and functions removed because they "
+              "repeat others">,
     Statistic<"numRefused", "num-refused",
               "Collectives with a reassembly that was not recognized">];
   let dependentDialects = ["::commute::tp::TPDialect"];

@@ -8,7 +8,6 @@
 
 #include "Placements/PlacementTransfer.h"
 #include "Placements/RowRules.h"
-#include "Placements/UnstatedInputs.h"
 
 #include "commute/Analysis/OtherRanks.h"
 #include "commute/Dialect/GroupSpelling.h"
@@ -62,9 +61,10 @@ namespace {
 /// Grows one region from one dim of one value.
 class RegionGrowth {
 public:
+  /// Inputs in `assumed` are taken to be replicated on the group.
   RegionGrowth(tp::GroupAttr group, const PlacementAnalysis &placements,
-               const SymbolicSizes &sizes)
-      : placements(placements), sizes(sizes) {
+               const SymbolicSizes &sizes, ArrayRef<BlockArgument> assumed = {})
+      : placements(placements), sizes(sizes), assumed(assumed) {
     region.group = group;
   }
 
@@ -77,15 +77,12 @@ private:
   void addOp(Operation *op, Value value, unsigned dim);
   Legal<RegionOp> findRole(Operation *op, Value value, unsigned dim);
   Legal<RegionOp> findRowLocal(Operation *op, Value value, unsigned dim);
-  Refusal refuseVarying(Operation *op, unsigned operand) const;
+  Refusal refuseVarying(Operation *op, unsigned operand);
   Refusal refuseIndivisible(Operation *op, int64_t rows) const;
   /// The all_reduce of the group that `value` rearranges the result of.
   std::optional<RegionOp> findReduceBehind(Value value);
   bool isDivisible(Operation *op, const DimensionRule &rule, unsigned factor);
-  bool isReplicated(Value value) const {
-    return placements.getPlacement(value, region.group).getKind() ==
-           tp::PlacementKind::Replicated;
-  }
+  bool isReplicated(Value value) const;
   bool isOwn(tp::GroupAttr other) const {
     return other.hasSameMembers(region.group);
   }
@@ -95,6 +92,7 @@ private:
 
   const PlacementAnalysis &placements;
   const SymbolicSizes &sizes;
+  ArrayRef<BlockArgument> assumed;
   ShardRegion region;
   DenseMap<Operation *, unsigned> indexOfOp;
   /// Ops that the region reaches along two dims that contradict each other.
@@ -104,6 +102,19 @@ private:
 };
 
 } // namespace
+
+bool RegionGrowth::isReplicated(Value value) const {
+  if (placements.getPlacement(value, region.group).getKind() ==
+      tp::PlacementKind::Replicated)
+    return true;
+  if (assumed.empty())
+    return false;
+  SmallVector<BlockArgument> lacking =
+      findUnstatedInputs(value, region.group, placements);
+  return !lacking.empty() && llvm::all_of(lacking, [&](BlockArgument input) {
+    return llvm::is_contained(assumed, input);
+  });
+}
 
 void RegionGrowth::addValue(Value value, unsigned dim) {
   auto [known, isNew] = region.dims.try_emplace(value, dim);
@@ -158,12 +169,22 @@ bool RegionGrowth::isDivisible(Operation *op, const DimensionRule &rule,
   return false;
 }
 
-Refusal RegionGrowth::refuseVarying(Operation *op, unsigned operand) const {
+Refusal RegionGrowth::refuseVarying(Operation *op, unsigned operand) {
   Refusal refusal{op, RefusalCode::Varying,
                   "uses operand " + std::to_string(operand) +
-                      ", which is not known to be replicated"};
-  addMissingStatements(refusal, op->getOpOperand(operand), region.group,
-                       placements);
+                      ", which is not known to be replicated",
+                  "if it is, declare that with --input-placement"};
+  std::optional<MissingStatement> missing =
+      findMissingStatement(op->getOpOperand(operand), region.group, placements);
+  if (!missing)
+    return refusal;
+  // The weights of products are shards more often than not.
+  if (!missing->isOfProduct) {
+    refusal.reason += ": " + missing->text;
+    refusal.remedy = missing->remedy;
+    refusal.option = missing->option;
+  }
+  region.unstated[op] = std::move(*missing);
   return refusal;
 }
 
@@ -503,4 +524,19 @@ ShardRegions analysis::findShardRegions(func::FuncOp function,
       result.indivisible[&op] = std::move(indivisible);
   }
   return result;
+}
+
+ShardRegion analysis::growIfReplicated(const ShardRegion &region,
+                                       ArrayRef<BlockArgument> inputs,
+                                       const PlacementAnalysis &placements,
+                                       const SymbolicSizes &sizes) {
+  Value seed;
+  for (const RegionOp &entry : region.ops)
+    for (Value result : entry.op->getResults())
+      if (!seed && region.dims.contains(result))
+        seed = result;
+  if (!seed)
+    return region;
+  return RegionGrowth(region.group, placements, sizes, inputs)
+      .grow(seed, region.dims.lookup(seed), region.isPadded);
 }

@@ -15,6 +15,7 @@
 
 #include "commute/Analysis/Legal.h"
 #include "commute/Analysis/Placements/PlacementAnalysis.h"
+#include "commute/Analysis/Placements/UnstatedInputs.h"
 #include "commute/Analysis/Sizes/SymbolicSizes.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -65,6 +66,9 @@ struct ShardRegion {
   /// Ops that use a value of the region and need all of it. The reasons are
   /// predicates: "uses every row, ...".
   llvm::MapVector<mlir::Operation *, Refusal> borders;
+  /// Of borders that need all rows only because nothing states the placement of
+  /// inputs: what would have to be stated.
+  llvm::DenseMap<mlir::Operation *, MissingStatement> unstated;
   /// The number of rows before sharding if static, else kDynamic. With padding,
   /// it need not be a multiple of the group's size.
   int64_t rows = 0;
@@ -90,6 +94,13 @@ struct ShardRegions {
 ShardRegions findShardRegions(mlir::func::FuncOp function, tp::GroupAttr group,
                               const PlacementAnalysis &placements,
                               const SymbolicSizes &sizes, bool allowsPadding);
+
+/// Returns what a region would be if some inputs of unknown placement were
+/// replicated on its group.
+ShardRegion growIfReplicated(const ShardRegion &region,
+                             llvm::ArrayRef<mlir::BlockArgument> inputs,
+                             const PlacementAnalysis &placements,
+                             const SymbolicSizes &sizes);
 
 } // namespace commute::analysis
 
