@@ -185,6 +185,7 @@ void RegionDraft::count(
   add("num-local-ops", changes.numLocalOps);
   add("num-all-gathers", changes.numGathers);
   add("num-slices", changes.numSlices);
+  add("num-reductions", changes.numReductions);
 }
 
 //===----------------------------------------------------------------------===//
@@ -199,9 +200,13 @@ void RegionDraft::addRemarks(Location anchor, ArrayRef<Location> reduces,
       {anchor, "shards",
        llvm::formatv(
            "sequence parallelism along {0}: {1} all_reduces replaced by "
-           "reduce_scatters, {2} ops run on shards, {3} values gathered; {4} "
-           "before, {5} after on {6}{7}{8}",
+           "reduce_scatters, {2} ops run on shards, {3} values gathered{4}; "
+           "{5} before, {6} after on {7}{8}{9}",
            where, changes.numScatters, changes.numLocalOps, changes.numGathers,
+           changes.numReductions
+               ? ", " + std::to_string(changes.numReductions) +
+                     " reductions of rows completed by an all_reduce"
+               : "",
            formatMicroseconds(choice.getSecondsBefore()),
            formatMicroseconds(choice.getSecondsAfter()),
            state.getModel().getTarget().name, threshold,
@@ -250,7 +255,9 @@ std::optional<double> RegionDraft::findPayingRows() const {
   const RegionOp &entry = region.ops.front();
   Value value = entry.op->getResult(0);
   if (!region.dims.contains(value))
-    value = entry.op->getOperand(0);
+    value = *llvm::find_if(entry.op->getOperands(), [&](Value operand) {
+      return region.dims.contains(operand);
+    });
   auto rows = tp::evaluateSize(
       cast<RankedTensorType>(value.getType()), region.dims.lookup(value),
       [&](StringRef symbol) { return state.getModel().getSize(symbol); });
@@ -453,9 +460,9 @@ llvm::Error RegionLaws::beginRound(func::FuncOp function) {
   state.placements = std::move(*placements);
   state.isRankSpecific = function->getParentOfType<ModuleOp>()->hasAttr(
       tp::TPDialect::rankSpecificAttrName);
-  state.regions = analysis::findShardRegions(function, group, *state.placements,
-                                             state.options.prices.getSizes(),
-                                             state.options.pads);
+  state.regions = analysis::findShardRegions(
+      function, group, *state.placements, state.options.prices.getSizes(),
+      {state.options.pads, !state.options.exactRounding});
   found.clear();
   for (const ShardRegion &region : state.regions.regions)
     if (Operation *anchor = getAnchor(region))

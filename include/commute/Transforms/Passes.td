@@ -172,6 +172,10 @@ def SequenceParallel : LawPass<"sequence-parallel"> {
     dims qualify (batch or sequence), the pass takes the one that saves the most
     time. Existing all_gathers and rank_slices are part of the choice.
 
+    An op that reduces the rows, such as the gradient of a norm's weight, may
+    run on shards as well: an all_reduce of its small result completes the
+    reduction, and the rows need not be gathered for it.
+
     A replicated value is sliced by `tp.rank_slice` in a program compiled for
     one rank (`--rank=R`, TensorCast). In a program shared by all ranks, it is
     sharded by a reduce_scatter(max) of equal values, which is exact.
@@ -214,13 +218,17 @@ def SequenceParallel : LawPass<"sequence-parallel"> {
            "Pad the rows if their number is not divisible by the group size">,
     Option<"pipelined", "pipelined", "bool", "true",
            "Price all_gathers and reduce_scatters next to matrix products "
-           "as if micro-pipeline had fused them">];
+           "as if micro-pipeline had fused them">,
+    Option<"exactRounding", "exact-rounding", "bool", "false",
+           "Do not compute sums over rows as sums of the ranks' parts">];
   let statistics = [
     Statistic<"numScatters", "num-reduce-scatters",
               "All-reduces replaced by reduce-scatters">,
     Statistic<"numLocalOps", "num-local-ops", "Ops that run on shards">,
     Statistic<"numGathers", "num-all-gathers", "All-gathers inserted">,
     Statistic<"numSlices", "num-slices", "Replicated values sliced">,
+    Statistic<"numReductions", "num-reductions",
+              "Reductions of rows completed by an all-reduce">,
     Statistic<"numRefused", "num-refused", "All-reduces not replaced">];
   let dependentDialects = ["::commute::tp::TPDialect"];
 }

@@ -68,7 +68,8 @@ public:
     region.group = group;
   }
 
-  ShardRegion grow(Value value, unsigned dim, bool isPadded);
+  ShardRegion grow(Value value, unsigned dim, bool isPadded,
+                   bool allowsReductions);
 
 private:
   /// Adds a value that is to be cut along `dim`.
@@ -83,6 +84,11 @@ private:
   std::optional<RegionOp> findReduceBehind(Value value);
   bool isDivisible(Operation *op, const DimensionRule &rule, unsigned factor);
   bool isReplicated(Value value) const;
+  /// Whether the program can have an all_reduce over the group.
+  bool isExpressible(Operation *op, tp::ReductionKind kind) const {
+    return kind == tp::ReductionKind::Sum ||
+           !tp::getGroupSpelling(region.group, op).onlySums;
+  }
   bool isOwn(tp::GroupAttr other) const {
     return other.hasSameMembers(region.group);
   }
@@ -216,6 +222,16 @@ Legal<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
   else
     tensor = &rule.operands[llvm::find(op->getOperands(), value).getIndex()];
   Legal<unsigned> factor = findRowFactor(op, rule, *tensor, dim);
+  bool isReduction = false;
+  // Rows that pad others would take part in a reduction.
+  if (!factor && value.getDefiningOp() != op && !region.isPadded &&
+      region.allowsReductions)
+    if (std::optional<unsigned> reduced =
+            findReducedFactor(op, rule, *tensor, dim);
+        reduced && isExpressible(op, *rule.factors[*reduced].reduction)) {
+      factor = *reduced;
+      isReduction = true;
+    }
   if (!factor)
     return std::move(factor.getRefusal());
   if (!hasRowsEverywhere(op, rule, value, dim, *factor))
@@ -231,6 +247,8 @@ Legal<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
        llvm::zip_equal(op->getOperands(), rule.operands))
     if (std::optional<unsigned> own = findRowDim(factors, *factor))
       addValue(operand, *own);
+  if (isReduction)
+    return RegionOp{op, RegionRole::RowReduction, *factor, {}};
   for (auto [result, factors] : llvm::zip_equal(op->getResults(), rule.results))
     addValue(result, *findRowDim(factors, *factor));
   return RegionOp{op, RegionRole::RowLocal, *factor, {}};
@@ -299,7 +317,7 @@ void RegionGrowth::addOp(Operation *op, Value value, unsigned dim) {
     // The op was reached before through another value: its rows must be the
     // same.
     const RegionOp &entry = region.ops[known->second];
-    if (entry.role != RegionRole::RowLocal)
+    if (!runsOnRows(entry))
       return;
     DimensionRule rule =
         cast<tp::DimensionRuleOpInterface>(op).getDimensionRule();
@@ -347,8 +365,10 @@ static void tieOps(ShardRegion &region) {
   }
 }
 
-ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
+ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded,
+                               bool allowsReductions) {
   region.isPadded = isPadded;
+  region.allowsReductions = allowsReductions;
   region.rows = getTensor(value).getDimSize(dim);
   addValue(value, dim);
   while (!worklist.empty()) {
@@ -370,8 +390,8 @@ ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
   // An op that is row-local for one value but needs all rows of another cannot
   // run on shards.
   llvm::erase_if(region.ops, [&](const RegionOp &entry) {
-    return torn.contains(entry.op) || (entry.role == RegionRole::RowLocal &&
-                                       region.borders.count(entry.op) > 0);
+    return torn.contains(entry.op) ||
+           (runsOnRows(entry) && region.borders.count(entry.op) > 0);
   });
   llvm::sort(region.ops, [](const RegionOp &a, const RegionOp &b) {
     return a.op->isBeforeInBlock(b.op);
@@ -470,7 +490,8 @@ ShardRegions analysis::findShardRegions(func::FuncOp function,
                                         tp::GroupAttr group,
                                         const PlacementAnalysis &placements,
                                         const SymbolicSizes &sizes,
-                                        bool allowsPadding) {
+                                        RegionLimits limits) {
+  bool allowsPadding = limits.allowsPadding;
   ShardRegions result;
   if (group.getSize() == 1) {
     function.walk([&](tp::AllReduceOp reduce) {
@@ -510,7 +531,8 @@ ShardRegions analysis::findShardRegions(func::FuncOp function,
       if (seen.contains({value, dim}))
         continue;
       ShardRegion region =
-          RegionGrowth(group, placements, sizes).grow(value, dim, isPadded);
+          RegionGrowth(group, placements, sizes)
+              .grow(value, dim, isPadded, limits.allowsReductions);
       for (const auto &entry : region.dims)
         seen.insert(entry);
       result.regions.push_back(std::move(region));
@@ -538,5 +560,6 @@ ShardRegion analysis::growIfReplicated(const ShardRegion &region,
   if (!seed)
     return region;
   return RegionGrowth(region.group, placements, sizes, inputs)
-      .grow(seed, region.dims.lookup(seed), region.isPadded);
+      .grow(seed, region.dims.lookup(seed), region.isPadded,
+            region.allowsReductions);
 }
