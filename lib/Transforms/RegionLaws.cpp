@@ -58,6 +58,9 @@ struct RegionState {
   bool isRankSpecific = false;
   std::optional<analysis::PlacementAnalysis> placements;
   analysis::ShardRegions regions;
+  /// The all_reduces that rewrites have made: that they stay is not worth a
+  /// remark.
+  mutable llvm::DenseSet<Operation *> completions;
 
   const target::PriceModel &getModel() const {
     return options.prices.getModel();
@@ -176,6 +179,8 @@ void RegionDraft::apply(RewriterBase &rewriter) {
   changes = rewriteRegion(
       region, [&](unsigned index) { return choice.isLocal(index); },
       state.isRankSpecific, rewriter);
+  state.completions.insert(changes.completions.begin(),
+                           changes.completions.end());
   addRemarks(anchor, reduces, where, threshold, unstated);
 }
 
@@ -317,7 +322,8 @@ private:
 SmallVector<Operation *> RegionFinding::getRefusedSites(Operation *site) const {
   SmallVector<Operation *> reduces;
   for (const RegionOp &entry : region.ops)
-    if (entry.role == RegionRole::Reduce)
+    if (entry.role == RegionRole::Reduce &&
+        !state.completions.contains(entry.chain.front()))
       reduces.push_back(entry.chain.front());
   return reduces;
 }
@@ -389,6 +395,7 @@ void RegionFinding::explainUnstated(Refusal &refusal, Value result,
                                     const Price &price,
                                     const target::PriceModel &model) const {
   auto [before, after] = *unstated->seconds;
+  bool isAlways = refusal.code == RefusalCode::NoProgress;
   refusal.code = RefusalCode::Varying;
   refusal.blocker = unstated->user;
   refusal.reason = llvm::formatv(
@@ -396,7 +403,8 @@ void RegionFinding::explainUnstated(Refusal &refusal, Value result,
       "instead of {3} on {4}",
       region.dims.lookup(result), unstated->reason, formatMicroseconds(after),
       formatMicroseconds(before), model.getTarget().name);
-  if (price.isKnown())
+  // A strategy that asks for no gain does not refuse by this price.
+  if (price.isKnown() && !isAlways)
     refusal.reason += llvm::formatv("; as it is, {0} instead of {1}",
                                     formatMicroseconds(*price.after),
                                     formatMicroseconds(*price.before));
@@ -435,7 +443,8 @@ public:
     return name.hasInterface<tp::CollectiveOpInterface>();
   }
   void find(Operation *site, Findings &findings) override {
-    if (const Refusal *refusal = laws.refused.lookup(site))
+    if (const Refusal *refusal = laws.refused.lookup(site);
+        refusal && !laws.state.completions.contains(site))
       findings.refuse(site, *refusal);
     if (auto known = laws.found.find(site); known != laws.found.end())
       for (const ShardRegion *region : known->second)

@@ -19,8 +19,7 @@ using analysis::RegionOp;
 using analysis::RegionRole;
 using analysis::ShardRegion;
 
-/// The ops that lack a statement, in program order, of which each trial grows
-/// the region once.
+/// How often a region is grown again for one refusal.
 static constexpr unsigned maxTrials = 4;
 
 /// The ops of a region that need whole values only because nothing states the
@@ -40,15 +39,14 @@ static SmallVector<Operation *> getUnstated(const ShardRegion &region,
   return users;
 }
 
-static Unstated describe(const ShardRegion &region, Operation *user) {
-  const MissingStatement &missing = region.unstated.find(user)->second;
-  const Refusal &refusal = region.borders.find(user)->second;
+/// `missing`: what is to be stated, for `user` and maybe for others after it.
+static Unstated describe(const ShardRegion &region, Operation *user,
+                         const MissingStatement &missing) {
   Unstated result;
   result.user = user;
-  result.reason = getNodeName(user) + " " + refusal.reason;
-  // The reason of a product does not name its weight.
-  if (missing.isOfProduct)
-    result.reason += ": " + missing.text;
+  result.reason = getNodeName(user) + " " +
+                  region.borders.find(user)->second.reason + ": " +
+                  missing.text;
   result.remedy = missing.remedy;
   result.option = missing.option;
   return result;
@@ -57,7 +55,10 @@ static Unstated describe(const ShardRegion &region, Operation *user) {
 Unstated commute::findUnstated(const ShardRegion &region) {
   SmallVector<Operation *> users =
       getUnstated(region, /*includesProducts=*/false);
-  return users.empty() ? Unstated() : describe(region, users.front());
+  if (users.empty())
+    return {};
+  return describe(region, users.front(),
+                  region.unstated.find(users.front())->second);
 }
 
 /// Whether an op of the region would take less time on shards.
@@ -71,27 +72,39 @@ static bool hasWork(const ShardRegion &region,
 
 Unstated commute::findUnstatedGain(const ShardRegion &region,
                                    const RegionContext &context) {
-  SmallVector<Operation *> users =
-      getUnstated(region, /*includesProducts=*/!hasWork(region, context.model));
-  if (users.size() > maxTrials)
-    users.truncate(maxTrials);
-  for (Operation *user : users) {
-    ShardRegion stated = analysis::growIfReplicated(
-        region, region.unstated.find(user)->second.inputs, context.placements,
-        context.sizes);
-    RegionChoice choice(stated, context.model, context.isRankSpecific,
+  Unstated best;
+  Operation *first = nullptr;
+  SmallVector<BlockArgument> inputs;
+  std::optional<ShardRegion> grown;
+  for (unsigned trial = 0; trial < maxTrials; ++trial) {
+    // What one op lacks ends the region before the next one.
+    const ShardRegion &current = grown ? *grown : region;
+    SmallVector<Operation *> users = getUnstated(
+        current, /*includesProducts=*/!hasWork(current, context.model));
+    if (users.empty())
+      break;
+    if (!first)
+      first = users.front();
+    for (BlockArgument input :
+         current.unstated.find(users.front())->second.inputs)
+      if (!llvm::is_contained(inputs, input))
+        inputs.push_back(input);
+    grown = analysis::growIfReplicated(region, inputs, context.placements,
+                                       context.sizes);
+    RegionChoice choice(*grown, context.model, context.isRankSpecific,
                         context.isPipelined, /*prefersShards=*/false);
     if (!choice.isPriced())
-      continue;
+      break;
     choice.solve();
     double before = choice.getSecondsBefore(), after = choice.getSecondsAfter();
-    if (after >= before)
+    double gain = best.seconds ? best.seconds->first - best.seconds->second : 0;
+    if (before - after <= gain)
       continue;
-    Unstated result = describe(region, user);
-    result.seconds = {before, after};
-    return result;
+    best = describe(region, first,
+                    analysis::describeStatement(inputs, region.group));
+    best.seconds = {before, after};
   }
-  return {};
+  return best;
 }
 
 Refusal commute::describeUsers(const ShardRegion &region, Value value) {
@@ -108,9 +121,19 @@ Refusal commute::describeUsers(const ShardRegion &region, Value value) {
       first = user;
   std::string text =
       "along dim " + std::to_string(region.dims.lookup(value)) + ", ";
-  if (!first)
-    return {nullptr, RefusalCode::WholeRows,
-            text + "no op after it can run on shards"};
+  if (!first) {
+    auto reduction = llvm::find_if(region.ops, [&](const RegionOp &entry) {
+      return entry.role == RegionRole::RowReduction &&
+             llvm::is_contained(users, entry.op);
+    });
+    if (reduction == region.ops.end())
+      return {nullptr, RefusalCode::WholeRows,
+              text + "no op after it can run on shards"};
+    return {.code = RefusalCode::WholeRows,
+            .reason = text + getNodeName(reduction->op) +
+                      " reduces the rows, which would take another all_reduce",
+            .blocker = reduction->op};
+  }
   Refusal refusal = region.borders.find(first)->second;
   refusal.op = nullptr;
   refusal.blocker = first;
@@ -118,5 +141,8 @@ Refusal commute::describeUsers(const ShardRegion &region, Value value) {
       refusal.code == RefusalCode::Output
           ? "its result is returned, and graph outputs cannot be sharded"
           : text + getNodeName(first) + " " + refusal.reason;
+  if (auto missing = region.unstated.find(first);
+      missing != region.unstated.end() && !missing->second.isOfProduct)
+    refusal.reason += ": " + missing->second.text;
   return refusal;
 }

@@ -271,8 +271,9 @@ void RegionRewriter::rewriteRowReduction(const RegionOp &entry) {
         builder, op->getLoc(), *rule.factors[entry.factor].reduction, result,
         region.group, /*async=*/false);
     result.replaceAllUsesExcept(reduce.getResult(), reduce);
-    ++changes.numReductions;
+    changes.completions.push_back(reduce);
   }
+  ++changes.numReductions;
 }
 
 Value RegionRewriter::getWhole(Value value) {

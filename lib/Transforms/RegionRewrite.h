@@ -21,6 +21,8 @@ struct RegionChanges {
   unsigned numSlices = 0;
   /// Reductions of rows that run on shards.
   unsigned numReductions = 0;
+  /// The all_reduces that complete these.
+  llvm::SmallVector<mlir::Operation *> completions;
   unsigned numRemovedGathers = 0;
   /// Replicated values that were sharded, and by which means.
   llvm::SmallVector<std::pair<mlir::Value, SliceMethod>> sliced;

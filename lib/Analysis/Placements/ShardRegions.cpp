@@ -186,7 +186,6 @@ Refusal RegionGrowth::refuseVarying(Operation *op, unsigned operand) {
     return refusal;
   // The weights of products are shards more often than not.
   if (!missing->isOfProduct) {
-    refusal.reason += ": " + missing->text;
     refusal.remedy = missing->remedy;
     refusal.option = missing->option;
   }

@@ -78,17 +78,12 @@ static bool isContracted(Operation *op, unsigned operand) {
   return false;
 }
 
-std::optional<MissingStatement>
-analysis::findMissingStatement(OpOperand &operand, tp::GroupAttr group,
-                               const PlacementAnalysis &placements) {
+MissingStatement analysis::describeStatement(ArrayRef<BlockArgument> inputs,
+                                             tp::GroupAttr group) {
   MissingStatement missing;
-  missing.inputs = findUnstatedInputs(operand.get(), group, placements);
-  if (missing.inputs.empty())
-    return std::nullopt;
-  missing.isOfProduct =
-      isContracted(operand.getOwner(), operand.getOperandNumber());
+  missing.inputs.assign(inputs.begin(), inputs.end());
   SmallVector<std::string> shown, patterns;
-  for (BlockArgument input : missing.inputs) {
+  for (BlockArgument input : inputs) {
     std::string name = getPlacedName(input);
     shown.push_back(quoted(name));
     patterns.push_back(llvm::all_of(name,
@@ -104,10 +99,23 @@ analysis::findMissingStatement(OpOperand &operand, tp::GroupAttr group,
                             ? patterns.front()
                             : "(" + llvm::join(patterns, "|") + ")";
   std::string option = pattern + "=replicated@" + group.getKey();
-  missing.remedy = (missing.inputs.size() == 1
+  missing.remedy = (inputs.size() == 1
                         ? "if it is equal on all ranks, state that with "
                         : "if they are equal on all ranks, state that with ") +
                    ("--input-placement='" + option + "'");
   missing.option = RemedyOption{"input-placement", option};
+  return missing;
+}
+
+std::optional<MissingStatement>
+analysis::findMissingStatement(OpOperand &operand, tp::GroupAttr group,
+                               const PlacementAnalysis &placements) {
+  SmallVector<BlockArgument> inputs =
+      findUnstatedInputs(operand.get(), group, placements);
+  if (inputs.empty())
+    return std::nullopt;
+  MissingStatement missing = describeStatement(inputs, group);
+  missing.isOfProduct =
+      isContracted(operand.getOwner(), operand.getOperandNumber());
   return missing;
 }

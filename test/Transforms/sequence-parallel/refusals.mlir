@@ -48,7 +48,7 @@ module {
 }
 
 //--- d_reduction_over_rows.mlir
-// CHECK: kept as all_reduce: along dim 0, tp.reduce uses every row, so its input must be gathered first
+// CHECK: kept as all_reduce: along dim 0, tp.reduce reduces the rows, which would take another all_reduce
 module {
   func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>) -> (tensor<bf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>

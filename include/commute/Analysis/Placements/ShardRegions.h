@@ -77,7 +77,7 @@ struct ShardRegion {
   /// predicates: "uses every row, ...".
   llvm::MapVector<mlir::Operation *, Refusal> borders;
   /// Of borders that need all rows only because nothing states the placement of
-  /// inputs: what would have to be stated.
+  /// inputs: what would have to be stated. Their reasons do not say it.
   llvm::DenseMap<mlir::Operation *, MissingStatement> unstated;
   /// The number of rows before sharding if static, else kDynamic. With padding,
   /// it need not be a multiple of the group's size.

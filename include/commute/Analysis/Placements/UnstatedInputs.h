@@ -32,6 +32,10 @@ llvm::SmallVector<mlir::BlockArgument>
 findUnstatedInputs(mlir::Value value, tp::GroupAttr group,
                    const PlacementAnalysis &placements);
 
+/// Describes a statement that inputs are replicated on a group.
+MissingStatement describeStatement(llvm::ArrayRef<mlir::BlockArgument> inputs,
+                                   tp::GroupAttr group);
+
 /// Returns what would have to be stated for an operand to be known to be
 /// replicated; nullopt if no statement about inputs would do.
 std::optional<MissingStatement>
