@@ -142,7 +142,7 @@ Refusal commute::describeUsers(const ShardRegion &region, Value value) {
           ? "its result is returned, and graph outputs cannot be sharded"
           : text + getNodeName(first) + " " + refusal.reason;
   if (auto missing = region.unstated.find(first);
-      missing != region.unstated.end() && !missing->second.isOfProduct)
+      missing != region.unstated.end())
     refusal.reason += ": " + missing->second.text;
   return refusal;
 }
