@@ -71,6 +71,8 @@ class Configuration:
     causal: bool
     fused_attention: bool
     partition: str
+    # Parameters of 32 bits, and products of 16.
+    autocast: bool = False
 
     @property
     def width(self):
@@ -335,7 +337,7 @@ def capture(config):
         fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), partition_fn=partition
     )
     default = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(torch.float32 if config.autocast else torch.float64)
     try:
         model = _make_model(config)
         tokens = config.tokens
@@ -347,7 +349,9 @@ def capture(config):
             _distribute(model, mesh)
             model = _OnMesh(model, mesh)
         x = torch.randn(config.batch, tokens, config.width, requires_grad=True)
-        result = torch.compile(model, backend=backend, dynamic=False, fullgraph=True)(x)
+        compiled = torch.compile(model, backend=backend, dynamic=False, fullgraph=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=config.autocast):
+            result = compiled(x)
         result.sum().backward()
     finally:
         torch.set_default_dtype(default)
@@ -450,8 +454,8 @@ class Check:
             self._expected = run_all(self.captured, self.captured.module)
         return self._expected
 
-    def run(self, passes, policy, verify=False):
-        """Gives the remarks; raises where the result is not right."""
+    def run(self, passes, policy, verify=False, ranks=None):
+        """Gives the remarks; raises where the result is not right. The result is `module`."""
         module = self.captured.copy()
         context = {
             "version": 1,
@@ -459,8 +463,9 @@ class Check:
         }
         remarks = optimize_graph(
             module.graph, passes=passes, policy=policy, context=context,
-            is_functional_graph=True, verify=verify,
+            is_functional_graph=True, verify=verify, ranks=ranks,
         )  # fmt: skip
+        self.module = module
         changed = [node.target for node in module.graph.nodes] != [
             node.target for node in self.captured.module.graph.nodes
         ]
@@ -480,7 +485,8 @@ class Check:
                     assert torch.equal(one, other), f"rank {rank}, output {place} differs"
                     continue
                 scale = max(float(one.abs().max()), 1.0) if one.numel() else 1.0
+                rounding = 2e-2 if self.captured.config.autocast else 1e-10
                 torch.testing.assert_close(
-                    other, one, rtol=1e-9, atol=1e-10 * scale,
+                    other, one, rtol=10 * rounding, atol=rounding * scale,
                     msg=lambda text, rank=rank, place=place: f"rank {rank}, output {place}: {text}",
                 )  # fmt: skip

@@ -2,6 +2,8 @@
 """A slice of fuzz/joint_graphs.py: graphs of DTensor models through every pass; and the
 lockstep interpreter that judges them."""
 
+import dataclasses
+
 import pytest
 import torch
 import torch.distributed._functional_collectives as fc
@@ -34,6 +36,37 @@ def test_optimized_graphs_compute_the_same(seed):
                 remarks = check.run(passes, policy)
                 applied |= {r.pass_name for r in remarks if r.verdict == "applied"}
     assert applied
+
+
+def _gathered_types(module):
+    """The element types of what is gathered, and the products of each gather."""
+    types, products = set(), []
+    for node in module.graph.nodes:
+        name = str(node.target)
+        if "all_gather_into_tensor" in name or "fused_all_gather_matmul" in name:
+            types.add(node.args[0].meta["val"].dtype)
+            products.append(len(node.args[1]) if "fused" in name else 0)
+    return types, products
+
+
+def test_gathers_move_behind_the_casts_of_autocast():
+    """DTensor gathers for each product what autocast then converts for each: one gather of
+    what was converted once remains, and is fused."""
+    config = dataclasses.replace(
+        random_configuration(SEEDS[0]), model="llama", mesh=(2,), sequence_parallel=True,
+        fused_attention=False, blocks=1, batch=1, tokens=4, heads=4, key_heads=2, head_size=4,
+        hidden=8, bias=False, autocast=True,
+    )  # fmt: skip
+    (captured,) = (graph for graph in capture(config) if graph.kind == "joint")
+    types, products = _gathered_types(captured.module)
+    assert torch.float32 in types and len(products) >= 5
+    check = Check(captured)
+    remarks = check.run("", "always", verify=True, ranks="same")
+    types, products = _gathered_types(check.module)
+    assert types == {torch.bfloat16}
+    assert {2, 3} <= set(products), "those of query, key and value, and of gate and up"
+    repeated = [r for r in remarks if "it repeats" in r.message]
+    assert len(repeated) == 6, "three gathers of the five, and as many casts"
 
 
 def test_lockstep_collectives(fake_group):
