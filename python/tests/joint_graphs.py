@@ -282,6 +282,8 @@ class CapturedGraph:
     kind: str
     module: torch.fx.GraphModule
     groups: dict
+    # Placeholders that are the same on all ranks, and are stated to be.
+    replicated: tuple = ()
 
     def copy(self):
         graph = torch.fx.Graph()
@@ -365,7 +367,7 @@ def capture(config):
 
 def _inputs(captured, rank):
     """Values for the placeholders of one rank, each rank's own."""
-    generator = torch.Generator().manual_seed(zlib.crc32(f"{captured.config.seed} {rank}".encode()))
+    own = torch.Generator().manual_seed(zlib.crc32(f"{captured.config.seed} {rank}".encode()))
     values = []
     for node in captured.module.graph.find_nodes(op="placeholder"):
         value = node.meta["val"]
@@ -373,6 +375,9 @@ def _inputs(captured, rank):
             values.append(value)
             continue
         shape, dtype = tuple(map(int, value.shape)), value.dtype
+        generator = own
+        if node.name in captured.replicated:
+            generator = torch.Generator().manual_seed(zlib.crc32(node.name.encode()))
         if dtype.is_floating_point:
             drawn = torch.rand(shape, generator=generator, dtype=torch.float64).add_(0.5)
             if len(shape) == 2:
@@ -456,24 +461,40 @@ class Check:
 
     def run(self, passes, policy, verify=False, ranks=None):
         """Gives the remarks; raises where the result is not right. The result is `module`."""
+        remarks, self.module = self._optimize(passes, policy, verify, ranks)
+        changed = [node.target for node in self.module.graph.nodes] != [
+            node.target for node in self.captured.module.graph.nodes
+        ]
+        if changed or any(remark.verdict == "applied" for remark in remarks):
+            module = self.module
+            check_valid(module, self.captured.module)
+            if self.captured.replicated:
+                # Each rank takes its own part of what all of them have.
+                world = functools.reduce(int.__mul__, self.captured.config.mesh)
+                others = range(1, world)
+                module = [module] + [
+                    self._optimize(passes, policy, verify, ranks, rank)[1] for rank in others
+                ]
+            self._compare(run_all(self.captured, module))
+        return remarks
+
+    def _optimize(self, passes, policy, verify, ranks, rank=0):
         module = self.captured.copy()
         context = {
             "version": 1,
             "groups": {name: {"ranks": ranks} for name, ranks in self.captured.groups.items()},
+            "inputs": {
+                name: dict.fromkeys(self.captured.groups, "replicated")
+                for name in self.captured.replicated
+            },
+            **({"rank": rank} if rank else {}),
         }
         remarks = optimize_graph(
             module.graph, passes=passes, policy=policy, context=context,
             is_functional_graph=True, verify=verify, ranks=ranks,
         )  # fmt: skip
-        self.module = module
-        changed = [node.target for node in module.graph.nodes] != [
-            node.target for node in self.captured.module.graph.nodes
-        ]
-        if changed or any(remark.verdict == "applied" for remark in remarks):
-            module.recompile()
-            check_valid(module, self.captured.module)
-            self._compare(run_all(self.captured, module))
-        return remarks
+        module.recompile()
+        return remarks, module
 
     def _compare(self, found):
         for rank, (expected, values) in enumerate(zip(self.expected(), found, strict=True)):
