@@ -1,6 +1,11 @@
 // Equal functions of one value are computed once, and collectives of equal values are one.
 // RUN: rm -rf %t && split-file %s %t
 // RUN: for f in %t/*.mlir; do commute opt $f -o $f.after.mlir --passes=normalize-collectives && cat $f.after.mlir; done | FileCheck %s
+// RUN: commute opt %t/a_casts.mlir -o %t/fused.mlir --policy=always && FileCheck %s --input-file=%t/fused.mlir --check-prefix=FUSED
+
+// The gather then moves behind the one cast, and is fused with all products.
+// FUSED: %[[SHARD:.*]] = tp.cast %arg0 : tensor<4x6xf32> -> tensor<4x6xbf16>
+// FUSED-NEXT: %{{.*}}:3 = tp.all_gather_matmul %[[SHARD]], rhs(%arg1, %arg2, %arg3) gather_axis 0
 
 // Autocast converts a gathered value once for each product.
 //--- a_casts.mlir
