@@ -10,6 +10,8 @@
 
 #include "commute/Dialect/NodeName.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace commute;
 using analysis::MissingStatement;
@@ -108,13 +110,16 @@ Unstated commute::findUnstatedGain(const ShardRegion &region,
 }
 
 Refusal commute::describeUsers(const ShardRegion &region, Value value) {
-  Operation *first = nullptr;
-  // What needs a value needs what its wait returns.
-  SmallVector<Operation *> users(value.getUsers());
-  for (Operation *user : value.getUsers())
-    if (isa<tp::CompletionOpInterface>(user))
-      llvm::append_range(users, user->getUsers());
+  // What needs a value may need what other ops make of its rows.
+  llvm::SmallSetVector<Operation *, 8> users(value.user_begin(),
+                                             value.user_end());
+  for (size_t next = 0; next < users.size(); ++next)
+    if (!region.borders.contains(users[next]))
+      for (Value result : users[next]->getResults())
+        if (region.dims.contains(result))
+          users.insert(result.user_begin(), result.user_end());
   // MLIR does not define the order of users.
+  Operation *first = nullptr;
   for (Operation *user : users)
     if (region.borders.contains(user) &&
         (!first || user->isBeforeInBlock(first)))
@@ -123,8 +128,7 @@ Refusal commute::describeUsers(const ShardRegion &region, Value value) {
       "along dim " + std::to_string(region.dims.lookup(value)) + ", ";
   if (!first) {
     auto reduction = llvm::find_if(region.ops, [&](const RegionOp &entry) {
-      return entry.role == RegionRole::RowReduction &&
-             llvm::is_contained(users, entry.op);
+      return entry.role == RegionRole::RowReduction && users.contains(entry.op);
     });
     if (reduction == region.ops.end())
       return {nullptr, RefusalCode::WholeRows,
@@ -137,10 +141,16 @@ Refusal commute::describeUsers(const ShardRegion &region, Value value) {
   Refusal refusal = region.borders.find(first)->second;
   refusal.op = nullptr;
   refusal.blocker = first;
-  refusal.reason =
-      refusal.code == RefusalCode::Output
-          ? "its result is returned, and graph outputs cannot be sharded"
-          : text + getNodeName(first) + " " + refusal.reason;
+  bool isReturned = llvm::any_of(first->getOperands(), [&](Value operand) {
+    auto wait = operand.getDefiningOp<tp::CompletionOpInterface>();
+    return operand == value || (wait && wait.getBegun() == value);
+  });
+  if (refusal.code == RefusalCode::Output)
+    refusal.reason = (isReturned ? "its result" : "what follows from it") +
+                     std::string(" is returned, and graph outputs cannot be "
+                                 "sharded");
+  else
+    refusal.reason = text + getNodeName(first) + " " + refusal.reason;
   if (auto missing = region.unstated.find(first);
       missing != region.unstated.end())
     refusal.reason += ": " + missing->second.text;

@@ -44,8 +44,8 @@ Unstated findUnstated(const analysis::ShardRegion &region);
 Unstated findUnstatedGain(const analysis::ShardRegion &region,
                           const RegionContext &context);
 
-/// Why no op after an all_reduce with this result runs on shards: its first
-/// user that needs the whole value.
+/// Why no op after an all_reduce with this result runs on shards: the first op
+/// that needs the whole value, or all rows of what others make of it.
 analysis::Refusal describeUsers(const analysis::ShardRegion &region,
                                 mlir::Value value);
 

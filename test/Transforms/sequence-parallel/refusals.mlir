@@ -150,3 +150,15 @@ module {
     return %2 : tensor<8192x1024xbf16>
   }
 }
+
+// Behind a view, and of no gain.
+//--- m_weight_behind_a_view.mlir
+// CHECK: kept as all_reduce: along dim 0, tp.matmul uses operand 1, which is not known to be replicated: nothing states the placement of 'lora_B.weight'; if it is, declare that with --input-placement
+module {
+  func.func @main(%p: tensor<8x2x8xbf16>, %b: tensor<16x4xbf16> {tp.parameter = "lora_B.weight"}) -> (tensor<8x4xbf16>) {
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x2x8xbf16> -> tensor<8x2x8xbf16>
+    %1 = tp.reshape %0 : tensor<8x2x8xbf16> -> tensor<8x16xbf16>
+    %2 = tp.matmul %1, %b : (tensor<8x16xbf16>, tensor<16x4xbf16>) -> tensor<8x4xbf16>
+    return %2 : tensor<8x4xbf16>
+  }
+}
