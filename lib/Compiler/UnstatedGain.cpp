@@ -15,6 +15,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace commute;
@@ -24,14 +25,21 @@ using namespace commute::compiler;
 static std::vector<std::string>
 getLackingInputs(ArrayRef<std::string> inputs,
                  ArrayRef<report::RemarkEntry> entries) {
+  // A remark may ask for several inputs: '(a|b)=replicated'.
+  std::vector<llvm::Regex> patterns;
+  for (const report::RemarkEntry &entry : entries) {
+    auto [text, option] =
+        StringRef(entry.suggestion).split("--input-placement='");
+    auto [pattern, placement] = option.split('=');
+    if (!placement.empty())
+      patterns.emplace_back(("^(" + pattern + ")$").str());
+  }
   std::vector<std::string> lacking;
-  for (const std::string &input : inputs) {
-    std::string option = "--input-placement='" + input + "=";
-    if (llvm::any_of(entries, [&](const report::RemarkEntry &entry) {
-          return StringRef(entry.suggestion).contains(option);
+  for (const std::string &input : inputs)
+    if (llvm::any_of(patterns, [&](const llvm::Regex &pattern) {
+          return pattern.match(input);
         }))
       lacking.push_back(input);
-  }
   return lacking;
 }
 

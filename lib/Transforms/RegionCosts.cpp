@@ -126,7 +126,7 @@ RegionCosts::RegionCosts(const analysis::ShardRegion &region,
     regionOps.insert(entry.op);
   DenseMap<OpKey, unsigned, OpKeyInfo> opClasses;
   for (auto [index, entry] : llvm::enumerate(region.ops)) {
-    unsigned cut = entry.role == RegionRole::RowLocal ? entry.factor
+    unsigned cut = runsOnRows(entry) ? entry.factor
                    : entry.role == RegionRole::Slice
                        ? 0
                        : region.dims.lookup(entry.op->getResult(0));
@@ -276,6 +276,23 @@ std::optional<double> RegionCosts::getSeconds(unsigned opClass, bool isLocal,
         entry.op,
         cast<tp::DimensionRuleOpInterface>(entry.op).getDimensionRule(),
         entry.factor, parts / scale);
+  case RegionRole::RowReduction: {
+    std::optional<double> seconds = price.getShardSeconds(
+        entry.op,
+        cast<tp::DimensionRuleOpInterface>(entry.op).getDimensionRule(),
+        entry.factor, parts / scale);
+    // The size of the results does not depend on the number of rows.
+    for (Value result : entry.op->getResults()) {
+      std::optional<int64_t> bytes = price.getBytes(result.getType());
+      if (!seconds || !bytes)
+        return std::nullopt;
+      if (isLocal)
+        *seconds += price.getCommunicationSeconds(
+            tp::CommunicationKind::AllReduce, region.group, *bytes,
+            /*rearranges=*/false);
+    }
+    return seconds;
+  }
   case RegionRole::Reduce: {
     Value result = entry.op->getResult(0);
     if (!isLocal)

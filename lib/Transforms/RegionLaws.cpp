@@ -6,8 +6,7 @@
 
 #include "RegionLaws.h"
 
-#include "RegionChoice.h"
-#include "RegionRewrite.h"
+#include "RegionDraft.h"
 
 #include "commute/Dialect/NodeName.h"
 
@@ -22,301 +21,6 @@ using analysis::RefusalCode;
 using analysis::RegionOp;
 using analysis::RegionRole;
 using analysis::ShardRegion;
-
-/// Rounds thresholds to two significant digits; the price model is no more
-/// precise.
-static int64_t roundToTwoDigits(double number) {
-  double unit = 1;
-  while (number / unit >= 100)
-    unit *= 10;
-  return std::llround(number / unit) * std::llround(unit);
-}
-
-static std::string quote(tp::GroupAttr group) {
-  return "'" + group.getKey() + "'";
-}
-
-/// The first op of a region that communicates.
-static Operation *getAnchor(const ShardRegion &region) {
-  for (const RegionOp &entry : region.ops)
-    if (entry.role == RegionRole::Reduce)
-      return entry.chain.front();
-  for (const RegionOp &entry : region.ops)
-    if (entry.role == RegionRole::Gather)
-      return entry.op;
-  return nullptr;
-}
-
-namespace {
-
-/// What a region lacks that could be stated.
-struct Unstated {
-  /// "; 'mul' uses operand 1, which ..."; empty if nothing is lacking.
-  std::string clause;
-  std::string remedy;
-  std::optional<analysis::RemedyOption> option;
-};
-
-} // namespace
-
-/// Finds the first op that needs whole values only because nothing states the
-/// placement of inputs. More ops would run on shards.
-static Unstated findUnstated(const ShardRegion &region) {
-  const Refusal *first = nullptr;
-  Operation *user = nullptr;
-  for (const auto &[op, refusal] : region.borders)
-    if (refusal.code == RefusalCode::Varying && refusal.option &&
-        (!first || op->isBeforeInBlock(user))) {
-      first = &refusal;
-      user = op;
-    }
-  if (!first)
-    return {};
-  return {"; " + getNodeName(user) + " " + first->reason, first->remedy,
-          first->option};
-}
-
-namespace {
-
-/// What the regions of one group share in a round.
-struct RegionState {
-  explicit RegionState(RegionOptions options) : options(options) {}
-
-  RegionOptions options;
-  bool isRankSpecific = false;
-  analysis::ShardRegions regions;
-
-  const target::PriceModel &getModel() const {
-    return options.prices.getModel();
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// Draft
-//===----------------------------------------------------------------------===//
-
-/// A region with a choice of shards. Ops keep their places and names, so that
-/// there are no new ops before it is applied.
-class RegionDraft : public Draft {
-public:
-  RegionDraft(const ShardRegion &region, const RegionState &state)
-      : region(region), state(state),
-        choice(region, state.getModel(), state.isRankSpecific,
-               state.options.isPipelined, state.options.prefersShards) {
-    choice.solve();
-  }
-
-  Footprint getFootprint() const override;
-  Price getPrice(const target::PriceModel &model) const override;
-  /// That of the best choice with shards.
-  Price getRefusedPrice(const target::PriceModel &model) const override;
-  void apply(RewriterBase &rewriter) override;
-  void count(llvm::function_ref<void(StringRef, unsigned)> add) const override;
-
-  /// "dim 0 (8 rows over 2 ranks of group '0')".
-  std::string describeDim() const;
-  /// For example "; profitable from about 2100 rows".
-  std::string describeThreshold() const;
-  /// The approximate number of rows from which shards pay, if there is one.
-  std::optional<double> getPayingRows() const {
-    if (!payingRows)
-      payingRows = findPayingRows();
-    return *payingRows;
-  }
-  bool isPriced() const { return choice.isPriced(); }
-  const SmallVector<LawRemark> &getRemarks() const { return remarks; }
-
-private:
-  std::optional<double> findPayingRows() const;
-  void addRemarks(Location anchor, ArrayRef<Location> reduces,
-                  const std::string &where, const std::string &threshold,
-                  const Unstated &unstated);
-
-  const ShardRegion &region;
-  const RegionState &state;
-  RegionChoice choice;
-  /// Found once: every all_reduce of the region states it.
-  mutable std::optional<std::optional<double>> payingRows;
-  RegionChanges changes;
-  SmallVector<LawRemark> remarks;
-};
-
-} // namespace
-
-Footprint RegionDraft::getFootprint() const {
-  // A rewrite changes the values of a region or erases the ops that define
-  // them.
-  Footprint footprint;
-  for (const auto &[value, dim] : region.dims)
-    footprint.change(value);
-  for (const RegionOp &entry : region.ops) {
-    for (Value result : entry.op->getResults())
-      footprint.change(result);
-    for (Operation *op : entry.chain)
-      for (Value result : op->getResults())
-        footprint.change(result);
-  }
-  return footprint;
-}
-
-Price RegionDraft::getPrice(const target::PriceModel &model) const {
-  Price price;
-  price.isProgress = false;
-  if (!choice.isPriced())
-    return price;
-  price.before = choice.getSecondsBefore();
-  price.after = choice.getSecondsAfter();
-  price.gain = choice.getGain();
-  // The next round could undo a rewrite that neither saves time nor replaces an
-  // all_reduce.
-  price.isProgress = choice.isAnyLocal() &&
-                     (*price.after < *price.before ||
-                      llvm::any_of(
-                          llvm::enumerate(region.ops),
-                          [&](const auto &entry) {
-                            return entry.value().role == RegionRole::Reduce &&
-                                   choice.isLocal(entry.index());
-                          }));
-  return price;
-}
-
-Price RegionDraft::getRefusedPrice(const target::PriceModel &model) const {
-  if (!choice.isPriced())
-    return Price();
-  return Price::get(choice.getSecondsBefore(),
-                    choice.getSecondsOfAlternative());
-}
-
-void RegionDraft::apply(RewriterBase &rewriter) {
-  // Describe the region first: the rewrite changes its types and erases ops.
-  std::string where = describeDim(), threshold = describeThreshold();
-  Unstated unstated = findUnstated(region);
-  Location anchor = getAnchor(region)->getLoc();
-  SmallVector<Location> reduces;
-  for (auto [index, entry] : llvm::enumerate(region.ops))
-    if (entry.role == RegionRole::Reduce && choice.isLocal(index))
-      reduces.push_back(entry.chain.front()->getLoc());
-  changes = rewriteRegion(
-      region, [&](unsigned index) { return choice.isLocal(index); },
-      state.isRankSpecific, rewriter);
-  addRemarks(anchor, reduces, where, threshold, unstated);
-}
-
-void RegionDraft::count(
-    llvm::function_ref<void(StringRef, unsigned)> add) const {
-  add("num-reduce-scatters", changes.numScatters);
-  add("num-local-ops", changes.numLocalOps);
-  add("num-all-gathers", changes.numGathers);
-  add("num-slices", changes.numSlices);
-}
-
-//===----------------------------------------------------------------------===//
-// Remarks
-//===----------------------------------------------------------------------===//
-
-void RegionDraft::addRemarks(Location anchor, ArrayRef<Location> reduces,
-                             const std::string &where,
-                             const std::string &threshold,
-                             const Unstated &unstated) {
-  remarks.push_back(
-      {anchor, "shards",
-       llvm::formatv(
-           "sequence parallelism along {0}: {1} all_reduces replaced by "
-           "reduce_scatters, {2} ops run on shards, {3} values gathered; {4} "
-           "before, {5} after on {6}{7}{8}",
-           where, changes.numScatters, changes.numLocalOps, changes.numGathers,
-           formatMicroseconds(choice.getSecondsBefore()),
-           formatMicroseconds(choice.getSecondsAfter()),
-           state.getModel().getTarget().name, threshold, unstated.clause),
-       unstated.remedy});
-  for (Location location : reduces)
-    remarks.push_back({location, "reduce-scatter",
-                       "replaced by a reduce_scatter along " + where});
-  for (auto [value, method] : changes.sliced) {
-    if (method == SliceMethod::RankSlice)
-      remarks.push_back(
-          {value.getLoc(), "rank-slice",
-           "this replicated value is sliced: each rank keeps its own rows"});
-    else
-      remarks.push_back({value.getLoc(), "scatter-replicated",
-                         "this replicated value is sharded with a "
-                         "reduce_scatter(max) of equal values",
-                         "--rank=R compiles the program for one rank, which "
-                         "slices its own rows at no cost"});
-  }
-}
-
-std::string RegionDraft::describeDim() const {
-  Operation *anchor = getAnchor(region);
-  auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
-    return op.op == anchor || llvm::is_contained(op.chain, anchor);
-  });
-  Value value = entry->op->getResult(0);
-  unsigned dim = region.dims.lookup(value);
-  auto type = cast<RankedTensorType>(value.getType());
-  auto rows = tp::evaluateSize(type, dim, [&](StringRef symbol) {
-    return state.getModel().getSize(symbol);
-  });
-  std::string text = llvm::formatv(
-      "dim {0} ({1} rows over {2} ranks of group {3})", dim, rows.value_or(0),
-      region.group.getSize(), quote(region.group));
-  for (const std::string &assumption : region.assumptions)
-    text += ", assuming " + assumption;
-  return text;
-}
-
-std::optional<double> RegionDraft::findPayingRows() const {
-  std::optional<double> threshold = choice.getThreshold();
-  if (!threshold)
-    return std::nullopt;
-  const RegionOp &entry = region.ops.front();
-  Value value = entry.op->getResult(0);
-  if (!region.dims.contains(value))
-    value = entry.op->getOperand(0);
-  auto rows = tp::evaluateSize(
-      cast<RankedTensorType>(value.getType()), region.dims.lookup(value),
-      [&](StringRef symbol) { return state.getModel().getSize(symbol); });
-  return rows.value_or(0) * *threshold;
-}
-
-std::string RegionDraft::describeThreshold() const {
-  std::optional<double> rows = getPayingRows();
-  if (!rows)
-    return "; not profitable at any number of rows";
-  if (*rows < region.group.getSize())
-    return "; profitable at any number of rows";
-  return "; profitable from about " + std::to_string(roundToTwoDigits(*rows)) +
-         " rows";
-}
-
-/// Why no op after an all_reduce runs on shards: its first user that needs the
-/// whole value.
-static Refusal describeUsers(const ShardRegion &region, Value value) {
-  Operation *first = nullptr;
-  // What needs a value needs what its wait returns.
-  SmallVector<Operation *> users(value.getUsers());
-  for (Operation *user : value.getUsers())
-    if (isa<tp::CompletionOpInterface>(user))
-      llvm::append_range(users, user->getUsers());
-  // MLIR does not define the order of users.
-  for (Operation *user : users)
-    if (region.borders.contains(user) &&
-        (!first || user->isBeforeInBlock(first)))
-      first = user;
-  std::string text =
-      "along dim " + std::to_string(region.dims.lookup(value)) + ", ";
-  if (!first)
-    return {nullptr, RefusalCode::WholeRows,
-            text + "no op after it can run on shards"};
-  Refusal refusal = region.borders.find(first)->second;
-  refusal.op = nullptr;
-  refusal.blocker = first;
-  refusal.reason =
-      refusal.code == RefusalCode::Output
-          ? "its result is returned, and graph outputs cannot be sharded"
-          : text + getNodeName(first) + " " + refusal.reason;
-  return refusal;
-}
 
 //===----------------------------------------------------------------------===//
 // Finding
@@ -344,6 +48,11 @@ public:
   SmallVector<Operation *> getRefusedSites(Operation *site) const override;
 
 private:
+  /// What holds is that the placement of inputs is not stated.
+  void explainUnstated(Refusal &refusal, Operation *reduce,
+                       const ShardRegion &lacking, const Unstated &unstated,
+                       const Refusal *indivisible, const Price &price) const;
+
   const ShardRegion &region;
   const RegionState &state;
   /// Shared by all all_reduces.
@@ -355,7 +64,8 @@ private:
 SmallVector<Operation *> RegionFinding::getRefusedSites(Operation *site) const {
   SmallVector<Operation *> reduces;
   for (const RegionOp &entry : region.ops)
-    if (entry.role == RegionRole::Reduce)
+    if (entry.role == RegionRole::Reduce &&
+        !state.completions.contains(entry.chain.front()))
       reduces.push_back(entry.chain.front());
   return reduces;
 }
@@ -370,18 +80,28 @@ void RegionFinding::explain(Refusal &refusal, Operation *site,
                      "have no value";
     return;
   }
-  if (!price.isKnown()) {
-    // No op can run on shards. Report indivisible dims first: most often, they
-    // are the ones that the user meant.
-    auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
-      return !op.chain.empty() && op.chain.front() == site;
-    });
-    Refusal users = describeUsers(region, entry->op->getResult(0));
-    auto indivisible = state.regions.indivisible.find(site);
-    refusal = indivisible == state.regions.indivisible.end()
-                  ? users
-                  : indivisible->second;
-    if (indivisible != state.regions.indivisible.end()) {
+  auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
+    return !op.chain.empty() && op.chain.front() == site;
+  });
+  Value result = entry->op->getResult(0);
+  // Most often, the dims that cannot be sharded equally are the ones that the
+  // user meant.
+  auto known = state.regions.indivisible.find(site);
+  const Refusal *indivisible =
+      known == state.regions.indivisible.end() ? nullptr : &known->second;
+  if (std::optional<double> rows =
+          price.isKnown() ? shards.getPayingRows() : std::nullopt)
+    refusal.payingRows = roundToTwoDigits(*rows);
+  // A price at which shards do not pay only follows from what is not stated.
+  if (auto [lacking, unstated] = state.findUnstatedGain(site); unstated)
+    return explainUnstated(refusal, site, *lacking, *unstated, indivisible,
+                           price);
+  // Whatever the price of what can run on shards, a strategy that does not ask
+  // for it lacks something else.
+  if (!price.isKnown() || refusal.code == RefusalCode::NoProgress) {
+    Refusal users = describeUsers(region, result);
+    refusal = indivisible ? *indivisible : users;
+    if (indivisible) {
       refusal.reason += "; " + users.reason;
       if (refusal.remedy.empty()) {
         refusal.remedy = users.remedy;
@@ -400,20 +120,44 @@ void RegionFinding::explain(Refusal &refusal, Operation *site,
         formatMicroseconds(*price.before), model.getTarget().name,
         shards.describeThreshold());
   refusal.reason = description;
-  if (std::optional<double> rows = shards.getPayingRows())
-    refusal.payingRows = roundToTwoDigits(*rows);
-  // Most often, the dims that cannot be sharded equally are the ones that the
-  // user meant.
-  auto indivisible = state.regions.indivisible.find(site);
-  if (indivisible != state.regions.indivisible.end()) {
-    refusal.reason += "; " + indivisible->second.reason;
-    refusal.remedy = indivisible->second.remedy;
-    refusal.option = indivisible->second.option;
-  } else if (Unstated unstated = findUnstated(region); unstated.option) {
-    refusal.reason += unstated.clause;
-    refusal.remedy = unstated.remedy;
-    refusal.option = unstated.option;
+  if (indivisible) {
+    refusal.reason += "; " + indivisible->reason;
+    refusal.remedy = indivisible->remedy;
+    refusal.option = indivisible->option;
+  } else if (Unstated first = findUnstated(region); first.user) {
+    refusal.reason += "; " + first.reason;
+    refusal.remedy = first.remedy;
+    refusal.option = first.option;
   }
+}
+
+void RegionFinding::explainUnstated(Refusal &refusal, Operation *reduce,
+                                    const ShardRegion &lacking,
+                                    const Unstated &unstated,
+                                    const Refusal *indivisible,
+                                    const Price &price) const {
+  auto [before, after] = *unstated.seconds;
+  bool isAlways = refusal.code == RefusalCode::NoProgress;
+  auto entry = llvm::find_if(lacking.ops, [&](const RegionOp &op) {
+    return !op.chain.empty() && op.chain.front() == reduce;
+  });
+  refusal.code = RefusalCode::Varying;
+  refusal.blocker = unstated.user;
+  refusal.reason = llvm::formatv(
+      "along dim {0}, {1}; with that, sequence parallelism would take {2} "
+      "instead of {3} on {4}",
+      lacking.dims.lookup(entry->op->getResult(0)), unstated.reason,
+      formatMicroseconds(after), formatMicroseconds(before),
+      state.getModel().getTarget().name);
+  // A strategy that asks for no gain does not refuse by this price.
+  if (price.isKnown() && !isAlways)
+    refusal.reason += llvm::formatv("; as it is, {0} instead of {1}",
+                                    formatMicroseconds(*price.after),
+                                    formatMicroseconds(*price.before));
+  if (indivisible)
+    refusal.reason += "; " + indivisible->reason;
+  refusal.remedy = unstated.remedy;
+  refusal.option = unstated.option;
 }
 
 //===----------------------------------------------------------------------===//
@@ -445,7 +189,8 @@ public:
     return name.hasInterface<tp::CollectiveOpInterface>();
   }
   void find(Operation *site, Findings &findings) override {
-    if (const Refusal *refusal = laws.refused.lookup(site))
+    if (const Refusal *refusal = laws.refused.lookup(site);
+        refusal && !laws.state.completions.contains(site))
       findings.refuse(site, *refusal);
     if (auto known = laws.found.find(site); known != laws.found.end())
       for (const ShardRegion *region : known->second)
@@ -467,15 +212,22 @@ llvm::Error RegionLaws::beginRound(func::FuncOp function) {
       analysis::PlacementAnalysis::run(function);
   if (!placements)
     return placements.takeError();
+  state.placements = std::move(*placements);
   state.isRankSpecific = function->getParentOfType<ModuleOp>()->hasAttr(
       tp::TPDialect::rankSpecificAttrName);
-  state.regions = analysis::findShardRegions(function, group, *placements,
-                                             state.options.prices.getSizes(),
-                                             state.options.pads);
+  state.regions = analysis::findShardRegions(
+      function, group, *state.placements, state.options.prices.getSizes(),
+      {state.options.pads, !state.options.exactRounding});
   found.clear();
   for (const ShardRegion &region : state.regions.regions)
     if (Operation *anchor = getAnchor(region))
       found[anchor].push_back(&region);
+  state.ofReduce.clear();
+  state.unstated.clear();
+  for (const ShardRegion &region : state.regions.regions)
+    for (const RegionOp &entry : region.ops)
+      if (entry.role == RegionRole::Reduce)
+        state.ofReduce[entry.chain.front()].push_back(&region);
   refused.clear();
   for (const Refusal &refusal : state.regions.unused)
     refused[refusal.op] = &refusal;

@@ -21,6 +21,8 @@ struct RegionOptions {
   bool pads = false;
   /// Price collectives beside products as micro-pipeline leaves them.
   bool isPipelined = false;
+  /// Keep sums over rows whole, which would be sums of parts.
+  bool exactRounding = false;
 };
 
 /// f(all_reduce(x)) = all_gather(f(reduce_scatter(x))) for ops that work row by

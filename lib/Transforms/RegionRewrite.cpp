@@ -49,7 +49,10 @@ private:
 
   void rewriteReduce(const RegionOp &entry);
   void rewriteGather(const RegionOp &entry);
+  /// Runs an op on shards of its operands.
+  void cutOperands(const RegionOp &entry);
   void rewriteRowLocal(const RegionOp &entry);
+  void rewriteRowReduction(const RegionOp &entry);
   /// The shard of a value that is computed whole, for `reader` and later
   /// users.
   Value getSlice(Value value, Operation *reader);
@@ -209,15 +212,8 @@ Value RegionRewriter::getSlice(Value value, Operation *reader) {
   return known;
 }
 
-void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
+void RegionRewriter::cutOperands(const RegionOp &entry) {
   Operation *op = entry.op;
-  auto ruled = cast<tp::DimensionRuleOpInterface>(op);
-  DimensionRule rule = ruled.getDimensionRule();
-  SmallVector<int64_t> newSizes = llvm::map_to_vector(
-      rule.factors, [](const tp::Factor &factor) { return factor.size; });
-  if (!ShapedType::isDynamic(newSizes[entry.factor]))
-    newSizes[entry.factor] = llvm::divideCeil(newSizes[entry.factor], count);
-
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
     // Only results of local ops are shards; other values of the region are
@@ -231,6 +227,24 @@ void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
       operand.set(makeDense(operand.get(), op->getLoc()));
     }
   }
+  ++changes.numLocalOps;
+}
+
+/// The sizes of an op's factors on a shard.
+static SmallVector<int64_t> getShardSizes(const DimensionRule &rule,
+                                          unsigned factor, int64_t count) {
+  SmallVector<int64_t> sizes = llvm::map_to_vector(
+      rule.factors, [](const tp::Factor &factor) { return factor.size; });
+  if (!ShapedType::isDynamic(sizes[factor]))
+    sizes[factor] = llvm::divideCeil(sizes[factor], count);
+  return sizes;
+}
+
+void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
+  Operation *op = entry.op;
+  auto ruled = cast<tp::DimensionRuleOpInterface>(op);
+  DimensionRule rule = ruled.getDimensionRule();
+  cutOperands(entry);
   for (OpResult result : op->getResults()) {
     RankedTensorType whole = getTensor(result);
     unsigned dim = region.dims.lookup(result);
@@ -239,8 +253,27 @@ void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
     localValues.insert({result, {whole, dim}});
   }
   inferStrides(symbols, op);
-  ruled.scaleAttributes(rule, newSizes);
-  ++changes.numLocalOps;
+  ruled.scaleAttributes(rule, getShardSizes(rule, entry.factor, count));
+}
+
+void RegionRewriter::rewriteRowReduction(const RegionOp &entry) {
+  Operation *op = entry.op;
+  auto ruled = cast<tp::DimensionRuleOpInterface>(op);
+  DimensionRule rule = ruled.getDimensionRule();
+  cutOperands(entry);
+  ruled.scaleAttributes(rule, getShardSizes(rule, entry.factor, count));
+  // Its result has the type that it had, but not the value: it is another op
+  // than the one that the graph knows.
+  op->setDiscardableAttrs(DictionaryAttr::get(builder.getContext()));
+  builder.setInsertionPointAfter(op);
+  for (OpResult result : op->getResults()) {
+    auto reduce = tp::AllReduceOp::create(
+        builder, op->getLoc(), *rule.factors[entry.factor].reduction, result,
+        region.group, /*async=*/false);
+    result.replaceAllUsesExcept(reduce.getResult(), reduce);
+    changes.completions.push_back(reduce);
+  }
+  ++changes.numReductions;
 }
 
 Value RegionRewriter::getWhole(Value value) {
@@ -296,7 +329,7 @@ void RegionRewriter::gatherForReaders(Value value) {
 
 RegionChanges RegionRewriter::run() {
   for (unsigned index = 0; index < region.ops.size(); ++index)
-    if (isLocal(index) && (region.ops[index].role == RegionRole::RowLocal ||
+    if (isLocal(index) && (runsOnRows(region.ops[index]) ||
                            region.ops[index].role == RegionRole::Slice))
       localOps.insert(region.ops[index].op);
   for (auto [index, entry] : llvm::enumerate(region.ops)) {
@@ -339,6 +372,9 @@ RegionChanges RegionRewriter::run() {
     case RegionRole::RowLocal:
       if (localOps.contains(entry.op))
         rewriteRowLocal(entry);
+      break;
+    case RegionRole::RowReduction:
+      rewriteRowReduction(entry);
       break;
     }
   }

@@ -19,6 +19,10 @@ struct RegionChanges {
   unsigned numLocalOps = 0;
   unsigned numGathers = 0;
   unsigned numSlices = 0;
+  /// Reductions of rows that run on shards.
+  unsigned numReductions = 0;
+  /// The all_reduces that complete these.
+  llvm::SmallVector<mlir::Operation *> completions;
   unsigned numRemovedGathers = 0;
   /// Replicated values that were sharded, and by which means.
   llvm::SmallVector<std::pair<mlir::Value, SliceMethod>> sliced;

@@ -1,4 +1,4 @@
-//===- RepetitionLaw.cpp - collectives that repeat others -------*- C++ -*-===//
+//===- RepetitionLaw.cpp - what repeats earlier ops -----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -6,31 +6,30 @@
 
 #include "RepetitionLaw.h"
 
-#include "commute/Analysis/Collectives/RepeatedCollectives.h"
+#include "commute/Analysis/Collectives/Repetitions.h"
 #include "commute/Dialect/NodeName.h"
 
 using namespace mlir;
 using namespace commute;
 using analysis::Legal;
-using analysis::RepeatedCollective;
-using analysis::RepeatedCollectives;
+using analysis::Repetitions;
 
 namespace {
 
-class Repetition : public Finding {
+class RepetitionFinding : public Finding {
 public:
-  Repetition(Operation *collective, RepeatedCollective found)
-      : collective(collective), found(std::move(found)) {}
+  RepetitionFinding(Operation *repeated, analysis::Repetition found)
+      : repeated(repeated), found(std::move(found)) {}
 
   Legal<std::unique_ptr<Draft>> draft() override {
-    auto draft = std::make_unique<ReplacementDraft>(collective->getContext());
-    draft->position = collective;
+    auto draft = std::make_unique<ReplacementDraft>(repeated->getContext());
+    draft->position = repeated;
     draft->values = found.values;
     draft->reliedOn.push_back(found.first);
     for (auto [value, same] : found.values)
       draft->replaced.push_back(value.getDefiningOp());
-    if (!llvm::is_contained(draft->replaced, collective))
-      draft->replaced.push_back(collective);
+    if (!llvm::is_contained(draft->replaced, repeated))
+      draft->replaced.push_back(repeated);
     draft->counts.emplace_back("num-repetitions", 1);
     return std::unique_ptr<Draft>(std::move(draft));
   }
@@ -38,30 +37,34 @@ public:
   SmallVector<LawRemark>
   describe(const Draft &draft, const Price &price,
            const target::PriceModel *model) const override {
-    return {{collective->getLoc(), "repetition",
+    return {{repeated->getLoc(), "repetition",
              "removed: it repeats " + getNodeName(found.first) +
                  ", whose result its readers read instead"}};
   }
 
 private:
-  Operation *collective;
-  RepeatedCollective found;
+  Operation *repeated;
+  analysis::Repetition found;
 };
 
 class RepetitionLaw : public Law {
 public:
-  explicit RepetitionLaw(std::optional<RepeatedCollectives> &repeated)
-      : repeated(repeated) {}
+  explicit RepetitionLaw(std::optional<Repetitions> &repetitions)
+      : repetitions(repetitions) {}
 
   StringRef getName() const override { return "repetition"; }
   bool isSite(OperationName name) const override {
-    return name.hasInterface<tp::CollectiveOpInterface>();
+    return name.hasInterface<tp::CollectiveOpInterface>() ||
+           (name.hasInterface<tp::EvaluationOpInterface>() &&
+            !name.hasInterface<tp::ReindexOpInterface>());
   }
   void find(Operation *site, Findings &findings) override {
-    Legal<RepeatedCollective> found = repeated->find(site);
+    Legal<analysis::Repetition> found = repetitions->find(site);
     if (found)
-      findings.add(site, std::make_unique<Repetition>(site, std::move(*found)));
-    else
+      findings.add(
+          site, std::make_unique<RepetitionFinding>(site, std::move(*found)));
+    else if (isa<tp::CollectiveOpInterface>(site) ||
+             found.getRefusal().isApplicable())
       findings.refuse(site, std::move(found.getRefusal()));
   }
   std::string describe(const analysis::Refusal &refusal,
@@ -70,20 +73,20 @@ public:
   }
 
 private:
-  std::optional<RepeatedCollectives> &repeated;
+  std::optional<Repetitions> &repetitions;
 };
 
 class RepetitionLaws : public LawGroup {
 public:
-  RepetitionLaws() { add<RepetitionLaw>(repeated); }
+  RepetitionLaws() { add<RepetitionLaw>(repetitions); }
 
   llvm::Error beginRound(func::FuncOp function) override {
-    repeated.emplace(function.getBody());
+    repetitions.emplace(function.getBody());
     return llvm::Error::success();
   }
 
 private:
-  std::optional<RepeatedCollectives> repeated;
+  std::optional<Repetitions> repetitions;
 };
 
 } // namespace

@@ -40,8 +40,8 @@ private:
           }))
         groups.push_back(group);
     for (tp::GroupAttr group : groups)
-      laws.groups.push_back(
-          makeRegionLaws(group, {*prices, isAlways, pad, pipelined}));
+      laws.groups.push_back(makeRegionLaws(
+          group, {*prices, isAlways, pad, pipelined, exactRounding}));
     laws.strategy =
         isAlways ? makeAlwaysStrategy() : makeProfitableStrategy(/*margin=*/0);
     return llvm::Error::success();
@@ -53,6 +53,7 @@ private:
         .Case("num-local-ops", &numLocalOps)
         .Case("num-all-gathers", &numGathers)
         .Case("num-slices", &numSlices)
+        .Case("num-reductions", &numReductions)
         .Case("num-refused", &numRefused)
         .Default(nullptr);
   }

@@ -71,6 +71,8 @@ class Configuration:
     causal: bool
     fused_attention: bool
     partition: str
+    # Parameters of 32 bits, and products of 16.
+    autocast: bool = False
 
     @property
     def width(self):
@@ -280,6 +282,8 @@ class CapturedGraph:
     kind: str
     module: torch.fx.GraphModule
     groups: dict
+    # Placeholders that are the same on all ranks, and are stated to be.
+    replicated: tuple = ()
 
     def copy(self):
         graph = torch.fx.Graph()
@@ -335,7 +339,7 @@ def capture(config):
         fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), partition_fn=partition
     )
     default = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(torch.float32 if config.autocast else torch.float64)
     try:
         model = _make_model(config)
         tokens = config.tokens
@@ -347,7 +351,9 @@ def capture(config):
             _distribute(model, mesh)
             model = _OnMesh(model, mesh)
         x = torch.randn(config.batch, tokens, config.width, requires_grad=True)
-        result = torch.compile(model, backend=backend, dynamic=False, fullgraph=True)(x)
+        compiled = torch.compile(model, backend=backend, dynamic=False, fullgraph=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=config.autocast):
+            result = compiled(x)
         result.sum().backward()
     finally:
         torch.set_default_dtype(default)
@@ -361,7 +367,7 @@ def capture(config):
 
 def _inputs(captured, rank):
     """Values for the placeholders of one rank, each rank's own."""
-    generator = torch.Generator().manual_seed(zlib.crc32(f"{captured.config.seed} {rank}".encode()))
+    own = torch.Generator().manual_seed(zlib.crc32(f"{captured.config.seed} {rank}".encode()))
     values = []
     for node in captured.module.graph.find_nodes(op="placeholder"):
         value = node.meta["val"]
@@ -369,6 +375,9 @@ def _inputs(captured, rank):
             values.append(value)
             continue
         shape, dtype = tuple(map(int, value.shape)), value.dtype
+        generator = own
+        if node.name in captured.replicated:
+            generator = torch.Generator().manual_seed(zlib.crc32(node.name.encode()))
         if dtype.is_floating_point:
             drawn = torch.rand(shape, generator=generator, dtype=torch.float64).add_(0.5)
             if len(shape) == 2:
@@ -450,25 +459,42 @@ class Check:
             self._expected = run_all(self.captured, self.captured.module)
         return self._expected
 
-    def run(self, passes, policy, verify=False):
-        """Gives the remarks; raises where the result is not right."""
+    def run(self, passes, policy, verify=False, ranks=None):
+        """Gives the remarks; raises where the result is not right. The result is `module`."""
+        remarks, self.module = self._optimize(passes, policy, verify, ranks)
+        changed = [node.target for node in self.module.graph.nodes] != [
+            node.target for node in self.captured.module.graph.nodes
+        ]
+        if changed or any(remark.verdict == "applied" for remark in remarks):
+            module = self.module
+            check_valid(module, self.captured.module)
+            if self.captured.replicated:
+                # Each rank takes its own part of what all of them have.
+                world = functools.reduce(int.__mul__, self.captured.config.mesh)
+                others = range(1, world)
+                module = [module] + [
+                    self._optimize(passes, policy, verify, ranks, rank)[1] for rank in others
+                ]
+            self._compare(run_all(self.captured, module))
+        return remarks
+
+    def _optimize(self, passes, policy, verify, ranks, rank=0):
         module = self.captured.copy()
         context = {
             "version": 1,
             "groups": {name: {"ranks": ranks} for name, ranks in self.captured.groups.items()},
+            "inputs": {
+                name: dict.fromkeys(self.captured.groups, "replicated")
+                for name in self.captured.replicated
+            },
+            **({"rank": rank} if rank else {}),
         }
         remarks = optimize_graph(
             module.graph, passes=passes, policy=policy, context=context,
-            is_functional_graph=True, verify=verify,
+            is_functional_graph=True, verify=verify, ranks=ranks,
         )  # fmt: skip
-        changed = [node.target for node in module.graph.nodes] != [
-            node.target for node in self.captured.module.graph.nodes
-        ]
-        if changed or any(remark.verdict == "applied" for remark in remarks):
-            module.recompile()
-            check_valid(module, self.captured.module)
-            self._compare(run_all(self.captured, module))
-        return remarks
+        module.recompile()
+        return remarks, module
 
     def _compare(self, found):
         for rank, (expected, values) in enumerate(zip(self.expected(), found, strict=True)):
@@ -480,7 +506,8 @@ class Check:
                     assert torch.equal(one, other), f"rank {rank}, output {place} differs"
                     continue
                 scale = max(float(one.abs().max()), 1.0) if one.numel() else 1.0
+                rounding = 2e-2 if self.captured.config.autocast else 1e-10
                 torch.testing.assert_close(
-                    other, one, rtol=1e-9, atol=1e-10 * scale,
+                    other, one, rtol=10 * rounding, atol=rounding * scale,
                     msg=lambda text, rank=rank, place=place: f"rank {rank}, output {place}: {text}",
                 )  # fmt: skip

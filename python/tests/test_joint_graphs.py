@@ -2,11 +2,15 @@
 """A slice of fuzz/joint_graphs.py: graphs of DTensor models through every pass; and the
 lockstep interpreter that judges them."""
 
+import dataclasses
+import json
+
 import pytest
 import torch
 import torch.distributed._functional_collectives as fc
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from commute_tool import succeed
 from joint_graphs import (
     PASS_LISTS,
     POLICIES,
@@ -34,6 +38,67 @@ def test_optimized_graphs_compute_the_same(seed):
                 remarks = check.run(passes, policy)
                 applied |= {r.pass_name for r in remarks if r.verdict == "applied"}
     assert applied
+
+
+def _gathered_types(module):
+    """The element types of what is gathered, and the products of each gather."""
+    types, products = set(), []
+    for node in module.graph.nodes:
+        name = str(node.target)
+        if "all_gather_into_tensor" in name or "fused_all_gather_matmul" in name:
+            types.add(node.args[0].meta["val"].dtype)
+            products.append(len(node.args[1]) if "fused" in name else 0)
+    return types, products
+
+
+def test_gathers_move_behind_the_casts_of_autocast():
+    """DTensor gathers for each product what autocast then converts for each: one gather of
+    what was converted once remains, and is fused."""
+    config = dataclasses.replace(
+        random_configuration(SEEDS[0]), model="llama", mesh=(2,), sequence_parallel=True,
+        fused_attention=False, blocks=1, batch=1, tokens=4, heads=4, key_heads=2, head_size=4,
+        hidden=8, bias=False, autocast=True,
+    )  # fmt: skip
+    (captured,) = (graph for graph in capture(config) if graph.kind == "joint")
+    types, products = _gathered_types(captured.module)
+    assert torch.float32 in types and len(products) >= 5
+    check = Check(captured)
+    remarks = check.run("", "always", verify=True, ranks="same")
+    types, products = _gathered_types(check.module)
+    assert types == {torch.bfloat16}
+    assert {2, 3} <= set(products), "those of query, key and value, and of gate and up"
+    repeated = [r for r in remarks if "it repeats" in r.message]
+    assert len(repeated) == 6, "three gathers of the five, and as many casts"
+
+
+def _write_slow_target(path):
+    """A machine on which shards of small tensors pay."""
+    target = json.loads(succeed("targets", "h100x8", "--json"))
+    target["memory_bytes_per_second"]["value"] = 1e5
+    path.write_text(json.dumps(target))
+    return path
+
+
+def test_gradients_of_norms_are_summed_over_shards(tmp_path):
+    """The weight of a norm is the same on all ranks, and so is its gradient, a sum over rows."""
+    target = _write_slow_target(tmp_path / "slow.json")
+    config = dataclasses.replace(
+        random_configuration(SEEDS[0]), model="llama", mesh=(2,), sequence_parallel=False,
+        fused_attention=False, blocks=1, batch=2, tokens=4, heads=4, key_heads=2, head_size=4,
+        hidden=8, bias=False,
+    )  # fmt: skip
+    (captured,) = (graph for graph in capture(config) if graph.kind == "joint")
+    whole = ((config.width,), (config.batch, config.tokens, config.width))
+    placeholders = captured.module.graph.find_nodes(op="placeholder")
+    names = tuple(p.name for p in placeholders if tuple(p.meta["val"].shape) in whole)
+    captured = dataclasses.replace(captured, replicated=names)
+    check = Check(captured)
+    passes = f"sequence-parallel{{target={target}}},lower-collectives"
+    remarks = check.run(passes, "profitable", verify=True, ranks="same")
+    assert any("reductions of rows completed by an all_reduce" in r.message for r in remarks)
+    passes = passes.replace("}", " exact-rounding=true}")
+    remarks = check.run(passes, "profitable", ranks="same")
+    assert not any("reductions of rows" in r.message for r in remarks)
 
 
 def test_lockstep_collectives(fake_group):

@@ -218,6 +218,51 @@ def test_other_choices_among_equal_elements_are_found(other, tmp_path):
     succeed("verify", paths[0], paths[0])
 
 
+# Indices may be negative, which PyTorch's scatter does not accept: the writer of the op that
+# they are read as would refuse.
+SCATTERS = {
+    "aten.index_put.default": "table.index_put((index,), rows, accumulate=True)",
+    "aten.index_add.default": "table.index_add(0, index % 16, rows)",
+    "aten.index_fill.int_Scalar": "table.index_fill(0, index, 0.5) + rows.sum(0)",
+    "aten.embedding_dense_backward.default": (
+        "torch.ops.aten.embedding_dense_backward(rows, index % 16, 16, -1, False) + table"
+    ),
+}
+
+
+class Scattered(torch.nn.Module):
+    def __init__(self, text, is_sum):
+        super().__init__()
+        self.code, self.is_sum = compile(text, text, "eval"), is_sum
+
+    def forward(self, a, b, weight, table, index):
+        if self.is_sum:
+            rows = c10d.wait_tensor(c10d.all_reduce(a @ weight[:8, :8], "sum", WORLD))
+        else:
+            rows = torch.nn.functional.linear(torch.cat([a, b], 1), weight)[:, :8]
+        values = {"torch": torch, "rows": rows, "table": table, "index": index}
+        return torch.tanh(eval(self.code, values))
+
+
+@pytest.mark.parametrize("is_sum", [False, True], ids=["split", "shards"])
+@pytest.mark.parametrize("operator", SCATTERS)
+def test_scatters_of_changed_rows_are_written_as_they_were(operator, is_sum, tmp_path):
+    source, target = tmp_path / "in.pt2", tmp_path / "out.pt2"
+    index = torch.randint(-16, 16, (6,))
+    inputs = [torch.randn(6, 8), torch.randn(6, 4), torch.randn(16, 12), torch.randn(16, 8), index]
+    program = torch.export.export(Scattered(SCATTERS[operator], is_sum), tuple(inputs))
+    stated = {name: {WORLD: "replicated"} for name in ("table", "index")}
+    sidecar = {"version": 1, "groups": {WORLD: {"ranks": [0, 1]}}, "inputs": stated}
+    torch.export.save(program, source, extra_files={"commute.json": json.dumps(sidecar)})
+    assert prove(source, target)
+    programs = [torch.export.load(path).graph_module for path in (source, target)]
+    for module in programs:
+        assert operator in [str(node.target) for node in module.graph.nodes]
+    inputs = [[torch.randn(6, 8), torch.randn(6, 4), *inputs[2:]] for _ in range(RANKS)]
+    ours, theirs = (run_in_lockstep(module, inputs, {WORLD: [[0, 1]]}) for module in programs)
+    torch.testing.assert_close(ours, theirs)
+
+
 def tie_scores(model):
     """Makes every router score all experts alike."""
     count = 0

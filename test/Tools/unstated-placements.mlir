@@ -7,7 +7,7 @@
 // RUN: commute show %s | FileCheck %s --check-prefix=SHOW
 // RUN: commute show %s --input-placement=scale=replicated | FileCheck %s --check-prefix=CONFLICT
 
-// CHECK: kept as all_reduce: sequence parallelism along dim 0 (8192 rows over 8 ranks of group 'tp') would take {{.*}}; tp.map uses operand 1, which is not known to be replicated: nothing states the placement of 'gain', 'bias'; if they are equal on all ranks, state that with --input-placement='(gain|bias)=replicated@tp'
+// CHECK: kept as all_reduce: along dim 0, tp.map uses operand 1, which is not known to be replicated: nothing states the placement of 'gain', 'bias'; with that, sequence parallelism would take {{.*}} us instead of {{.*}} us on h100x8; as it is, {{.*}} us instead of {{.*}} us; if they are equal on all ranks, state that with --input-placement='(gain|bias)=replicated@tp'
 
 // EXPLAIN: 1. {{[0-9.]+}} us ({{.*}} %), 1 site: if these inputs are equal on all ranks, state that
 // EXPLAIN-NEXT: --input-placement='(gain|bias)=replicated@tp'

@@ -229,7 +229,7 @@ void Generator::addNorm() {
 void Generator::addElementwise() {
   const Value value = pickValue(full);
   const Value other = pickLike(value);
-  switch (pick(4)) {
+  switch (pick(5)) {
   case 0:
     full.push_back(
         emit("tp.map", {&value, &other},
@@ -244,6 +244,21 @@ void Generator::addElementwise() {
     full.push_back(emit("tp.cast", {&value}, value.name, value.shape,
                         value.element == "f32" ? "bf16" : "f32", true));
     return;
+  case 3: {
+    // A reduction of rows or of others, and what is computed of it.
+    constexpr const char *kinds[] = {"sum", "sum", "max", "avg"};
+    int64_t dim = pick(value.shape.size());
+    std::vector<int64_t> shape = value.shape;
+    shape[dim] = 1;
+    Value reduced = emit("tp.reduce", {&value},
+                         kinds[pick(4)] + (" " + value.name) + " dims [" +
+                             std::to_string(dim) + "] keep_dims",
+                         shape, value.element, true);
+    full.push_back(emit("tp.map", {&value, &reduced},
+                        "mul(" + value.name + ", " + reduced.name + ")",
+                        value.shape, value.element, false));
+    return;
+  }
   default: {
     // A bias of all ranks, or one of each rank's own.
     bool isReplicated = pick(4) != 0;

@@ -107,7 +107,7 @@ TEST(RegionChoice, IsAsCheapAsExhaustiveSearch) {
     ASSERT_TRUE(bool(sizes));
     for (tp::GroupAttr group : analysis::getGroups(*module)) {
       analysis::ShardRegions regions = analysis::findShardRegions(
-          function, group, *placements, *sizes, /*allowsPadding=*/false);
+          function, group, *placements, *sizes, /*limits=*/{});
       for (const analysis::ShardRegion &region : regions.regions) {
         bool isPlain = llvm::all_of(region.ops, [](const auto &entry) {
           return entry.role == RegionRole::Reduce ||

@@ -112,6 +112,13 @@ def NormalizeCollectives : LawPass<"normalize-collectives"> {
     callers may write into one of them. The same holds for concatenations that
     merely reassemble a tensor.
 
+    An op that computes a function of one value, and whose operand is computed
+    from the result of a collective, is removed in the same way if an earlier
+    op computes the same: autocast converts a gathered value once for each
+    product that reads it. A gather of the one conversion sends fewer bytes,
+    and can be fused. Collectives repeat each other as well if their operands
+    are equal functions of one value.
+
     Before:
 
     ```mlir
@@ -140,7 +147,8 @@ def NormalizeCollectives : LawPass<"normalize-collectives"> {
     Statistic<"numIdentities", "num-identities",
               "Concatenations removed as identities">,
     Statistic<"numRepetitions", "num-repetitions",
-              "Collectives removed because they repeat others">,
+              "Collectives and functions removed because they "
+              "repeat others">,
     Statistic<"numRefused", "num-refused",
               "Collectives with a reassembly that was not recognized">];
   let dependentDialects = ["::commute::tp::TPDialect"];
@@ -163,6 +171,10 @@ def SequenceParallel : LawPass<"sequence-parallel"> {
     and a replicated value that is needed as a shard is sliced once. If several
     dims qualify (batch or sequence), the pass takes the one that saves the most
     time. Existing all_gathers and rank_slices are part of the choice.
+
+    An op that reduces the rows, such as the gradient of a norm's weight, may
+    run on shards as well: an all_reduce of its small result completes the
+    reduction, and the rows need not be gathered for it.
 
     A replicated value is sliced by `tp.rank_slice` in a program compiled for
     one rank (`--rank=R`, TensorCast). In a program shared by all ranks, it is
@@ -206,13 +218,17 @@ def SequenceParallel : LawPass<"sequence-parallel"> {
            "Pad the rows if their number is not divisible by the group size">,
     Option<"pipelined", "pipelined", "bool", "true",
            "Price all_gathers and reduce_scatters next to matrix products "
-           "as if micro-pipeline had fused them">];
+           "as if micro-pipeline had fused them">,
+    Option<"exactRounding", "exact-rounding", "bool", "false",
+           "Do not compute sums over rows as sums of the ranks' parts">];
   let statistics = [
     Statistic<"numScatters", "num-reduce-scatters",
               "All-reduces replaced by reduce-scatters">,
     Statistic<"numLocalOps", "num-local-ops", "Ops that run on shards">,
     Statistic<"numGathers", "num-all-gathers", "All-gathers inserted">,
     Statistic<"numSlices", "num-slices", "Replicated values sliced">,
+    Statistic<"numReductions", "num-reductions",
+              "Reductions of rows completed by an all-reduce">,
     Statistic<"numRefused", "num-refused", "All-reduces not replaced">];
   let dependentDialects = ["::commute::tp::TPDialect"];
 }

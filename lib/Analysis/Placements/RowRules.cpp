@@ -37,6 +37,18 @@ Refusal analysis::refuseRows(Operation *op, RefusalCode code) {
   return {op, code, describe(code).str()};
 }
 
+/// Whether every backend can combine the reductions of shards of rows.
+static bool canAllReduce(Operation *op, tp::ReductionKind kind) {
+  bool areFloats = llvm::all_of(op->getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<FloatType>(tensor.getElementType()) &&
+           tp::isStaticDense(tensor);
+  });
+  return areFloats &&
+         (kind == tp::ReductionKind::Sum || kind == tp::ReductionKind::Max ||
+          kind == tp::ReductionKind::Min);
+}
+
 Legal<unsigned>
 analysis::findRowFactor(Operation *op, const DimensionRule &rule,
                         const DimensionRule::TensorFactors &tensor,
@@ -69,6 +81,35 @@ analysis::findRowFactor(Operation *op, const DimensionRule &rule,
     if (Legal<> legal = check(other, /*isResult=*/true); !legal)
       return std::move(legal.getRefusal());
   return *factor;
+}
+
+std::optional<unsigned>
+analysis::findReducedFactor(Operation *op, const DimensionRule &rule,
+                            const DimensionRule::TensorFactors &tensor,
+                            unsigned dim) {
+  std::optional<unsigned> factor = DimensionRule::getMajorFactor(tensor, dim);
+  if (!factor || rule.factors[*factor].kind != tp::Factor::Kind::Reduction ||
+      rule.factors[*factor].isFixed || isa<tp::GroupOpInterface>(op) ||
+      !canAllReduce(op, *rule.factors[*factor].reduction))
+    return std::nullopt;
+  SmallVector<bool> summands;
+  for (const DimensionRule::TensorFactors &other : rule.operands) {
+    unsigned count = 0;
+    for (const DimensionRule::DimFactors &factors : other)
+      if (auto *found = llvm::find(factors, *factor); found != factors.end()) {
+        if (found != factors.begin())
+          return std::nullopt;
+        ++count;
+      }
+    if (count > 1)
+      return std::nullopt;
+    summands.push_back(count == 0);
+  }
+  // An operand without rows, such as a bias, would be added on every rank.
+  auto ruled = cast<tp::DimensionRuleOpInterface>(op);
+  if (llvm::is_contained(summands, true) && ruled.addsOperands(summands))
+    return std::nullopt;
+  return factor;
 }
 
 std::optional<unsigned>

@@ -22,6 +22,14 @@ Legal<unsigned> findRowFactor(mlir::Operation *op,
                               const tp::DimensionRule::TensorFactors &tensor,
                               unsigned dim);
 
+/// Returns the factor of `rule` that sharding along `dim` of `tensor` would
+/// split, if the op reduces its indices: the results on equal shards, combined
+/// over the ranks by the reduction of the factor, are those of all rows.
+/// nullopt if they are not.
+std::optional<unsigned>
+findReducedFactor(mlir::Operation *op, const tp::DimensionRule &rule,
+                  const tp::DimensionRule::TensorFactors &tensor, unsigned dim);
+
 /// Returns the dim of a tensor whose major factor is `factor`; nullopt if there
 /// is none.
 std::optional<unsigned>

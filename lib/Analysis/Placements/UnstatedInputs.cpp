@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Placements/UnstatedInputs.h"
+#include "commute/Analysis/Placements/UnstatedInputs.h"
 
 #include "commute/Support/Quoted.h"
 
@@ -17,11 +17,9 @@ using namespace commute;
 using namespace commute::analysis;
 using tp::PlacementKind;
 
-/// Returns the inputs whose unknown placement keeps a value from being
-/// replicated. Empty if something else does, or if there are too many.
-static SmallVector<BlockArgument>
-findUnstatedInputs(Value value, tp::GroupAttr group,
-                   const PlacementAnalysis &placements) {
+SmallVector<BlockArgument>
+analysis::findUnstatedInputs(Value value, tp::GroupAttr group,
+                             const PlacementAnalysis &placements) {
   constexpr size_t mostValues = 256, mostInputs = 8;
   SmallVector<BlockArgument> inputs;
   llvm::SmallSetVector<Value, 16> reached;
@@ -80,17 +78,10 @@ static bool isContracted(Operation *op, unsigned operand) {
   return false;
 }
 
-void analysis::addMissingStatements(Refusal &refusal, OpOperand &operand,
-                                    tp::GroupAttr group,
-                                    const PlacementAnalysis &placements) {
-  refusal.remedy = "if it is, declare that with --input-placement";
-  // The weights of products are shards more often than not.
-  if (isContracted(operand.getOwner(), operand.getOperandNumber()))
-    return;
-  SmallVector<BlockArgument> inputs =
-      findUnstatedInputs(operand.get(), group, placements);
-  if (inputs.empty())
-    return;
+MissingStatement analysis::describeStatement(ArrayRef<BlockArgument> inputs,
+                                             tp::GroupAttr group) {
+  MissingStatement missing;
+  missing.inputs.assign(inputs.begin(), inputs.end());
   SmallVector<std::string> shown, patterns;
   for (BlockArgument input : inputs) {
     std::string name = getPlacedName(input);
@@ -103,15 +94,28 @@ void analysis::addMissingStatements(Refusal &refusal, OpOperand &operand,
                            ? name
                            : llvm::Regex::escape(name));
   }
-  refusal.reason +=
-      ": nothing states the placement of " + llvm::join(shown, ", ");
+  missing.text = "nothing states the placement of " + llvm::join(shown, ", ");
   std::string pattern = patterns.size() == 1
                             ? patterns.front()
                             : "(" + llvm::join(patterns, "|") + ")";
   std::string option = pattern + "=replicated@" + group.getKey();
-  refusal.remedy = (inputs.size() == 1
+  missing.remedy = (inputs.size() == 1
                         ? "if it is equal on all ranks, state that with "
                         : "if they are equal on all ranks, state that with ") +
                    ("--input-placement='" + option + "'");
-  refusal.option = RemedyOption{"input-placement", option};
+  missing.option = RemedyOption{"input-placement", option};
+  return missing;
+}
+
+std::optional<MissingStatement>
+analysis::findMissingStatement(OpOperand &operand, tp::GroupAttr group,
+                               const PlacementAnalysis &placements) {
+  SmallVector<BlockArgument> inputs =
+      findUnstatedInputs(operand.get(), group, placements);
+  if (inputs.empty())
+    return std::nullopt;
+  MissingStatement missing = describeStatement(inputs, group);
+  missing.isOfProduct =
+      isContracted(operand.getOwner(), operand.getOperandNumber());
+  return missing;
 }

@@ -1,49 +1,92 @@
-//===- RepeatedCollectives.cpp - the same values sent again -----*- C++ -*-===//
+//===- Repetitions.cpp - what is sent or computed again ---------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 
-#include "commute/Analysis/Collectives/RepeatedCollectives.h"
+#include "commute/Analysis/Collectives/Repetitions.h"
 
 #include "commute/Analysis/EqualOps.h"
 #include "commute/Analysis/OtherRanks.h"
 #include "commute/Dialect/NodeName.h"
 #include "commute/Dialect/TPDialect.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
-RepeatedCollectives::RepeatedCollectives(Region &region) : region(region) {
+Repetitions::Repetitions(Region &region) : region(region) {
   for (Block &block : region)
     add(block);
 }
 
-void RepeatedCollectives::add(Block &block) {
-  // The last one of each kind that repeats none.
-  llvm::DenseMap<Operation *, Operation *, EqualOps> known;
-  llvm::DenseMap<Operation *, Operation *> next;
-  Operation *previous = nullptr;
+/// Whether an op is a function of one value, and of nothing but constants else.
+/// Functions of several values are left out: a program that computes a whole
+/// layer again has its reasons.
+static bool isFunctionOfOneValue(Operation *op) {
+  if (op->getNumRegions() != 0 || !isa<tp::EvaluationOpInterface>(op) ||
+      isa<tp::CollectiveOpInterface>(op) || !isMemoryEffectFree(op) ||
+      op->hasAttr(tp::TPDialect::variantAttrName))
+    return false;
+  Value only;
+  for (Value operand : op->getOperands()) {
+    if (operand.getDefiningOp<tp::ConstantOp>() || operand == only)
+      continue;
+    if (only)
+      return false;
+    only = operand;
+  }
+  return true;
+}
+
+/// Whether a function computes new elements, rather than only moving them.
+static bool computes(Operation *op) {
+  return !isa<tp::ReindexOpInterface, tp::ConstantOp, tp::IotaOp>(op);
+}
+
+void Repetitions::add(Block &block) {
+  EqualOpTable known;
+  // The collectives that do not repeat the one before them.
+  SmallVector<Operation *> borders;
+  // The number of these up to the op, by the first op of each kind.
+  llvm::DenseMap<Operation *, unsigned> position;
+  // What is computed from the result of a collective.
+  llvm::DenseSet<Operation *> communicated;
   for (Operation &op : block) {
     // Values that are read at different times may differ.
     auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
     if (dense && dense.writesIntoOperands()) {
       known.clear();
+      communicated.insert(&op);
       continue;
     }
-    if (!isa<tp::CollectiveOpInterface>(op))
+    bool isCollective = isa<tp::CollectiveOpInterface>(op);
+    bool isCommunicated =
+        isCollective || llvm::any_of(op.getOperands(), [&](Value operand) {
+          return communicated.contains(operand.getDefiningOp());
+        });
+    if (isCommunicated)
+      communicated.insert(&op);
+    if (!isCollective && !isFunctionOfOneValue(&op))
       continue;
-    auto [place, isNew] = known.try_emplace(&op, &op);
-    Operation *first = place->second;
-    if (!isNew)
-      earlierOf[&op] = {first, first == previous ? nullptr : next[first]};
-    if (!isNew && first == previous)
-      continue;
-    place->second = &op;
-    if (previous)
-      next[previous] = &op;
-    previous = &op;
+    Operation *&first = known.enter(&op);
+    if (first != &op) {
+      unsigned place = position.lookup(first);
+      Operation *other = place < borders.size() ? borders[place] : nullptr;
+      if (isCollective || (isCommunicated && computes(&op)))
+        earlierOf[&op] = {first, other};
+      // Collectives that stay apart have functions of their own.
+      if (!isCollective)
+        known.equate(&op, first);
+      if (!other)
+        continue;
+      first = &op;
+    }
+    if (isCollective)
+      borders.push_back(&op);
+    position[&op] = borders.size();
   }
 }
 
@@ -58,12 +101,13 @@ static SmallVector<Value> getCompleted(Operation *op) {
   return completed;
 }
 
-Legal<RepeatedCollective> RepeatedCollectives::find(Operation *op) {
+Legal<Repetition> Repetitions::find(Operation *op) {
   auto found = earlierOf.find(op);
   if (found == earlierOf.end())
     return Refusal{};
   auto [first, other] = found->second;
-  if (areOtherRanksUnknown(op))
+  bool isCollective = isa<tp::CollectiveOpInterface>(op);
+  if (isCollective && areOtherRanksUnknown(op))
     return refuseForUnknownRanks(op, "this rank sends the same as in " +
                                          getNodeName(first) +
                                          "; other ranks must do so as well");
@@ -74,8 +118,8 @@ Legal<RepeatedCollective> RepeatedCollectives::find(Operation *op) {
                              " is the same, but " + getNodeName(other) +
                              " comes between; the value would occupy memory "
                              "until here"};
-  RepeatedCollective repeated{first, {}};
-  if (!cast<tp::CollectiveOpInterface>(op).isAsynchronous()) {
+  Repetition repeated{first, {}};
+  if (!isCollective || !cast<tp::CollectiveOpInterface>(op).isAsynchronous()) {
     for (auto [value, same] : llvm::zip(op->getResults(), first->getResults()))
       repeated.values.emplace_back(value, same);
     return checkReturned(std::move(repeated));
@@ -93,8 +137,7 @@ Legal<RepeatedCollective> RepeatedCollectives::find(Operation *op) {
   return checkReturned(std::move(repeated));
 }
 
-Legal<RepeatedCollective>
-RepeatedCollectives::checkReturned(RepeatedCollective repeated) {
+Legal<Repetition> Repetitions::checkReturned(Repetition repeated) {
   if (!returned)
     returned.emplace(region);
   for (auto [value, same] : repeated.values)
