@@ -28,8 +28,7 @@ LaneSchedule::Readiness *LaneSchedule::find(Value value) {
     value = other;
   if (auto known = storageOf.find(value); known != storageOf.end())
     return &storages[known->second];
-  std::optional<Readiness> readiness =
-      outside ? outside(value) : std::nullopt;
+  std::optional<Readiness> readiness = outside ? outside(value) : std::nullopt;
   if (!readiness)
     return nullptr;
   storageOf[value] = storages.size();

@@ -454,8 +454,7 @@ void PipelineChooser::explain(const Assignment &assignment,
           nullptr;
       for (const auto &entry : secondsOfOrder)
         if (entry.first.first == classOf[index] &&
-            !entry.first.second.empty() &&
-            entry.first.second.front() == pass &&
+            !entry.first.second.empty() && entry.first.second.front() == pass &&
             (!other || entry.second < other->second))
           other = &entry;
       if (!other)
@@ -480,8 +479,8 @@ void PipelineChooser::explainWhole(const Tried &best, bool withLocal,
   std::vector<ChosenStep> explanations;
   auto componentOf = std::make_shared<ComponentOfOp>();
   for (StringRef pass : competing) {
-    if ((isLocal(pass) && !withLocal) ||
-        llvm::is_contained(best.order, pass) || doesNothingAfter({}, pass))
+    if ((isLocal(pass) && !withLocal) || llvm::is_contained(best.order, pass) ||
+        doesNothingAfter({}, pass))
       continue;
     const Tried *other = nullptr;
     for (const Tried &candidate : tried)
@@ -490,8 +489,8 @@ void PipelineChooser::explainWhole(const Tried &best, bool withLocal,
         other = &candidate;
     if (!other)
       continue;
-    auto scope = std::make_shared<ComponentScope>(
-        componentOf, ArrayRef<RewriteComponent>());
+    auto scope = std::make_shared<ComponentScope>(componentOf,
+                                                  ArrayRef<RewriteComponent>());
     for (const TriedRewrite &made : first.getRewrites())
       if (made.pass == pass && made.site)
         scope->refuse(*made.site, made.law,

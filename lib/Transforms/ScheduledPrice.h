@@ -25,9 +25,9 @@ public:
   explicit ScheduledPrices(mlir::func::FuncOp function) : function(function) {}
 
   /// The seconds of the new ops, and those of what the draft replaces: as many
-  /// more as the neighbourhood takes longer without it. Unknown if a size has no
-  /// value. `getSecondsApart` tells how long an op takes
-  /// if it is not replaced, where that is less than its price.
+  /// more as the neighbourhood takes longer without it. Unknown if a size has
+  /// no value. `getSecondsApart` tells how long an op takes if it is not
+  /// replaced, where that is less than its price.
   Price getPrice(const ReplacementDraft &draft, const target::PriceModel &model,
                  llvm::function_ref<std::optional<double>(mlir::Operation *)>
                      getSecondsApart);

@@ -31,8 +31,8 @@ struct SplitState {
   /// Leave alone what is a collective along another dim together with ops
   /// around it.
   bool keepsCollectives = false;
-  /// These ops and the results that they rearrange, with their collectives; only
-  /// if these are kept.
+  /// These ops and the results that they rearrange, with their collectives;
+  /// only if these are kept.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> partOfCollective;
 
   /// Refuses to rewrite what is part of a collective.

@@ -72,8 +72,7 @@ optimize(LiveProgram &program, std::string passes, std::string policy,
          std::vector<std::tuple<int64_t, std::string, std::string>> otherRanks,
          int64_t rank, std::map<std::string, std::string> groupNames,
          bool exactRounding, std::vector<std::string> postponed,
-         bool allowUnproven, double maxSeconds,
-         int64_t maxBytes) {
+         bool allowUnproven, double maxSeconds, int64_t maxBytes) {
   using Status = OptimizedProgram::Status;
   std::vector<ProgramOfRank> others;
   for (auto &[number, text, ownContext] : otherRanks)
@@ -363,7 +362,8 @@ NB_MODULE(_commute, module) {
       nb::arg("group_names") = std::map<std::string, std::string>(),
       nb::arg("exact_rounding") = false,
       nb::arg("postponed") = std::vector<std::string>(),
-      nb::arg("allow_unproven") = false, nb::arg("max_seconds") = 60.0, nb::arg("max_bytes") = int64_t(4) << 30,
+      nb::arg("allow_unproven") = false, nb::arg("max_seconds") = 60.0,
+      nb::arg("max_bytes") = int64_t(4) << 30,
       "Runs passes over a program, once. Returns the edits, or None if nothing "
       "changed, the remarks, the report of the proof as JSON text, or \"\" "
       "without one, why the programs of the ranks could not be optimized "

@@ -89,10 +89,9 @@ static double checkThatNoneIsFaster(ModuleOp module) {
 
 static std::string getGroup(unsigned ranks) {
   return "<\"0\", [" +
-         llvm::join(llvm::map_range(llvm::seq(ranks),
-                                    [](unsigned rank) {
-                                      return std::to_string(rank);
-                                    }),
+         llvm::join(llvm::map_range(
+                        llvm::seq(ranks),
+                        [](unsigned rank) { return std::to_string(rank); }),
                     ", ") +
          "]>";
 }
@@ -103,13 +102,13 @@ static std::string getGatherProgram(int64_t m, int64_t k, int64_t n,
                                     unsigned ranks) {
   std::string group = getGroup(ranks);
   std::string shard = llvm::formatv("tensor<{0}x{1}xbf16>", m, k / ranks);
-  std::string text = llvm::formatv(
-      "module attributes {{tp.groups = [#tp.group{0}]} {{\n"
-      "func.func @main(%x: {1}, %w: tensor<{2}x{3}xbf16>) -> "
-      "tensor<{4}x{3}xbf16> {{\n"
-      "%g = tp.all_gather %x gather_axis 0 group {0} : {1} -> "
-      "tensor<{5}x{6}xbf16>\n",
-      group, shard, k, n, m, m * ranks, k / ranks);
+  std::string text =
+      llvm::formatv("module attributes {{tp.groups = [#tp.group{0}]} {{\n"
+                    "func.func @main(%x: {1}, %w: tensor<{2}x{3}xbf16>) -> "
+                    "tensor<{4}x{3}xbf16> {{\n"
+                    "%g = tp.all_gather %x gather_axis 0 group {0} : {1} -> "
+                    "tensor<{5}x{6}xbf16>\n",
+                    group, shard, k, n, m, m * ranks, k / ranks);
   std::string parts, types;
   for (unsigned rank = 0; rank < ranks; ++rank) {
     text += llvm::formatv("%p{0} = tp.slice %g dim 0 start {1} step 1 : "
@@ -132,9 +131,8 @@ static std::string getScatterProgram(int64_t m, int64_t k, int64_t n,
                                      unsigned ranks) {
   std::string group = getGroup(ranks);
   std::string part = llvm::formatv("tensor<{0}x{1}xbf16>", m, n / ranks);
-  std::string strided =
-      llvm::formatv("tensor<{0}x{1}xbf16, #tp.layout<strides = [{2}, 1]>>", m,
-                    n / ranks, n);
+  std::string strided = llvm::formatv(
+      "tensor<{0}x{1}xbf16, #tp.layout<strides = [{2}, 1]>>", m, n / ranks, n);
   std::string text = llvm::formatv(
       "module attributes {{tp.groups = [#tp.group{0}]} {{\n"
       "func.func @main(%x: tensor<{1}x{2}xbf16>, %w: tensor<{2}x{3}xbf16>) -> "
@@ -163,9 +161,7 @@ static std::string getScatterProgram(int64_t m, int64_t k, int64_t n,
 namespace {
 class PipelineChoice : public testing::Test {
 protected:
-  PipelineChoice() {
-    context.loadDialect<tp::TPDialect, func::FuncDialect>();
-  }
+  PipelineChoice() { context.loadDialect<tp::TPDialect, func::FuncDialect>(); }
   OwningOpRef<ModuleOp> parse(const std::string &text) {
     return parseSourceString<ModuleOp>(text, &context);
   }

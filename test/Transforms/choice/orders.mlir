@@ -5,13 +5,12 @@
 // RUN: (commute opt %t/chain.mlir -o %t/out.mlir && cat %t/out.mlir) | FileCheck %s --check-prefix=CHAIN
 // RUN: (commute opt %t/excluded.mlir -o %t/out.mlir --force --policy=always && cat %t/out.mlir) | FileCheck %s --check-prefix=EXCLUDED
 
-// Neither fusing the gather of x nor splitting the product is best by itself:
-// each rank's product leaves an all_reduce, whose halves are fused with the
-// products on both sides.
-// CHAIN: split-linear:
-// CHAIN-NEXT: applied {{.*}}: replaced by an all_reduce of one product per rank
+// No pass is best by itself: each rank's product leaves an all_reduce, whose
+// halves are fused with the products on both sides.
 // CHAIN: sequence-parallel:
-// CHAIN-NEXT: applied {{.*}}: 1 all_reduces replaced by reduce_scatters
+// CHAIN: applied {{.*}}: 1 all_reduces replaced by reduce_scatters
+// CHAIN: micro-pipeline:
+// CHAIN-COUNT-2: applied {{.*}}: fused with tp.matmul
 // CHAIN: proof: equivalent on 2 ranks
 // CHAIN: tp.matmul_reduce_scatter
 // CHAIN-NEXT: tp.all_gather_matmul
