@@ -27,7 +27,9 @@ struct RegionOptions {
 
 /// f(all_reduce(x)) = all_gather(f(reduce_scatter(x))) for ops that work row by
 /// row, on the shards of one group. What is found is a region of such ops; its
-/// draft is a choice, for each op, between its shard and its whole value.
+/// draft is a choice, for each op, between its shard and its whole value. An op
+/// that reduces rows may add an all_reduce, of its result, at most once for
+/// each dim: from then on its operands are shards, which no region contains.
 std::unique_ptr<LawGroup> makeRegionLaws(tp::GroupAttr group,
                                          RegionOptions options);
 
