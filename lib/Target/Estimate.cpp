@@ -151,8 +151,7 @@ llvm::Error Simulation::priceOps() {
     OpEstimate &entry = result.ops.emplace_back();
     entry.op = &op;
     entry.price = *price;
-    auto workOp = cast<tp::WorkOpInterface>(op);
-    tp::Work work = workOp.getWork(values).value_or(tp::Work());
+    tp::Work work = model.getWork(&op).value_or(tp::Work());
     entry.isGuess = !isa<tp::EvaluationOpInterface>(op);
     entry.matmulFlops = double(work.matmulFlops);
     entry.elementwiseFlops = double(work.elementwiseFlops);

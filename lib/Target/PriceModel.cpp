@@ -6,6 +6,8 @@
 
 #include "commute/Target/PriceModel.h"
 
+#include "ElementwiseKernels.h"
+
 #include "commute/Dialect/SizeAssumption.h"
 
 #include <cmath>
@@ -257,6 +259,45 @@ double PriceModel::getSeparateShare(Operation *op) const {
   return moved > streamed ? 1 - streamed / moved : 0;
 }
 
+unsigned PriceModel::getKernelKey(Operation *op) const {
+  if (!target.fusesElementwise || !isElementwise(op))
+    return 0;
+  KernelShare share = findKernelShare(op);
+  unsigned key = share.isUnwritten ? 3 : 2;
+  for (bool isInRegisters : share.isInRegisters)
+    key = 2 * key + isInRegisters;
+  return key;
+}
+
+void PriceModel::removeShared(Operation *op, tp::Work &work) const {
+  if (!target.fusesElementwise || !isElementwise(op))
+    return;
+  KernelShare share = findKernelShare(op);
+  double all = 0, inRegisters = 0;
+  for (auto [operand, isInRegisters] :
+       llvm::zip_equal(op->getOperands(), share.isInRegisters)) {
+    double bytes = double(getBytes(operand.getType()).value_or(0));
+    all += bytes;
+    inRegisters += isInRegisters ? bytes : 0;
+  }
+  if (all > 0)
+    work.bytesRead =
+        static_cast<int64_t>(double(work.bytesRead) * (1 - inRegisters / all));
+  if (share.isUnwritten)
+    work.bytesWritten = 0;
+}
+
+std::optional<tp::Work> PriceModel::getWork(Operation *op) const {
+  auto workOp = dyn_cast<tp::WorkOpInterface>(op);
+  if (!workOp)
+    return tp::Work();
+  std::optional<tp::Work> work =
+      workOp.getWork([&](StringRef name) { return getSize(name); });
+  if (work)
+    removeShared(op, *work);
+  return work;
+}
+
 OpPrice PriceModel::getPrice(
     Operation *op, const tp::Work &work,
     const std::optional<tp::Communication> &communication) const {
@@ -270,8 +311,14 @@ OpPrice PriceModel::getPrice(
   }
   // Arithmetic overlaps only with memory accesses of its own kernel.
   double share = work.matmulFlops > 0 ? getSeparateShare(op) : 0;
-  if (share == 0)
-    return getWorkPrice(work, getElementType(op));
+  if (share == 0) {
+    OpPrice price = getWorkPrice(work, getElementType(op));
+    // The op that writes is the one that launches the kernel.
+    if (target.fusesElementwise && work.bytesWritten == 0 && isElementwise(op))
+      price.computeSeconds = std::max(
+          price.computeSeconds - target.kernelOverheadSeconds.value, 0.0);
+    return price;
+  }
   tp::Work product = work;
   auto getStreamed = [&](int64_t bytes) {
     return static_cast<int64_t>(double(bytes) * (1 - share));
@@ -288,10 +335,7 @@ OpPrice PriceModel::getPrice(
 
 std::optional<OpPrice> PriceModel::getPrice(Operation *op) const {
   auto values = [&](StringRef name) { return getSize(name); };
-  auto workOp = dyn_cast<tp::WorkOpInterface>(op);
-  if (!workOp)
-    return OpPrice();
-  std::optional<tp::Work> work = workOp.getWork(values);
+  std::optional<tp::Work> work = getWork(op);
   if (!work)
     return std::nullopt;
   if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op)) {
@@ -326,6 +370,7 @@ std::optional<double> PriceModel::getShardSeconds(Operation *op,
       tp::getShardedWork(op, rule, factor, parts, values);
   if (!work)
     return std::nullopt;
+  removeShared(op, *work);
   std::optional<tp::Communication> communication;
   if (isa<tp::CollectiveOpInterface>(op)) {
     communication =

@@ -123,7 +123,7 @@ static const Target &getBuiltin(const EmbeddedFile &embedded) {
   return known->second;
 }
 
-llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
+static llvm::Expected<Target> loadMachine(llvm::StringRef nameOrPath) {
   for (const EmbeddedFile &embedded : getEmbeddedTargets())
     if (embedded.name == nameOrPath)
       return getBuiltin(embedded);
@@ -144,4 +144,17 @@ llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
       "unknown target '" + nameOrPath + "'; known targets are " + known +
       "local (measured by 'commute calibrate'), and files by a path that ends "
       "with .json");
+}
+
+llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
+  llvm::StringRef machine = nameOrPath;
+  bool isCompiled = machine.consume_back(":compiled");
+  if (!isCompiled)
+    machine.consume_back(":eager");
+  llvm::Expected<Target> target = loadMachine(machine);
+  if (target && isCompiled) {
+    target->fusesElementwise = true;
+    target->name += ":compiled";
+  }
+  return target;
 }

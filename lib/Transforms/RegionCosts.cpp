@@ -61,6 +61,8 @@ struct OpKey {
   unsigned cut;
   /// For a source: the operand needs a dense copy.
   bool isCopied = false;
+  /// See `PriceModel::getKernelKey`.
+  unsigned kernel = 0;
   /// Types of the products that can be fused with a collective.
   Type products = nullptr;
 };
@@ -81,12 +83,12 @@ struct OpKeyInfo {
     llvm::hash_code op = OperationEquivalence::computeHash(
         key.op, [](Value value) { return hash_value(value.getType()); },
         OperationEquivalence::ignoreHashValue, getFlags());
-    return llvm::hash_combine(op, key.role, key.cut, key.isCopied,
+    return llvm::hash_combine(op, key.role, key.cut, key.isCopied, key.kernel,
                               key.products);
   }
   static bool isEqual(const OpKey &a, const OpKey &b) {
     if (a.role != b.role || a.cut != b.cut || a.isCopied != b.isCopied ||
-        a.products != b.products)
+        a.kernel != b.kernel || a.products != b.products)
       return false;
     if (a.op == b.op)
       return true;
@@ -134,7 +136,8 @@ RegionCosts::RegionCosts(const analysis::ShardRegion &region,
         entry.role == RegionRole::Reduce && !isDense(getReducedValue(entry));
     Products products = findProducts(entry);
     auto [known, isNew] = opClasses.try_emplace(
-        {entry.op, entry.role, cut, isCopied, getProductTypes(products)},
+        {entry.op, entry.role, cut, isCopied, price.getKernelKey(entry.op),
+         getProductTypes(products)},
         ops.size());
     if (isNew) {
       ops.push_back(index);

@@ -69,6 +69,40 @@ TEST_F(PriceModelTest, TheLongerOfArithmeticAndMemory) {
               16e-3 + 1e-3, 1e-9);
 }
 
+TEST_F(PriceModelTest, CompiledChainsReadAndWriteOnce) {
+  target.vectorFlopsPerSecond.value = 1e15;
+  target.fusesElementwise = true;
+  double seconds = 0;
+  parse(
+      R"(func.func @f(%a: tensor<1000000xf32>, %b: tensor<1000000xf32>) -> tensor<1000000xf32> {
+    %0 = tp.map exp(%a) : (tensor<1000000xf32>) -> tensor<1000000xf32>
+    %1 = tp.map mul(%0, %a) : (tensor<1000000xf32>, tensor<1000000xf32>) -> tensor<1000000xf32>
+    %2 = tp.reshape %1 : tensor<1000000xf32> -> tensor<1000x1000xf32>
+    %3 = tp.reshape %2 : tensor<1000x1000xf32> -> tensor<1000000xf32>
+    %4 = tp.map add(%3, %b) : (tensor<1000000xf32>, tensor<1000000xf32>) -> tensor<1000000xf32>
+    return %4 : tensor<1000000xf32> })");
+  module->walk([&](Operation *op) {
+    if (isa<tp::WorkOpInterface>(op))
+      seconds += model.getSeconds(op).value_or(-1);
+  });
+  // a and b are read, the sum is written, by one kernel.
+  EXPECT_NEAR(seconds, 12e-3 + 1e-3, 1e-6);
+}
+
+TEST_F(PriceModelTest, CompiledChainsWriteWhatOthersRead) {
+  target.vectorFlopsPerSecond.value = 1e15;
+  target.fusesElementwise = true;
+  // The product is also returned.
+  Operation *op = parse(
+      R"(func.func @f(%a: tensor<1000000xf32>) -> (tensor<1000000xf32>, tensor<1000000xf32>) {
+    %0 = tp.map exp(%a) : (tensor<1000000xf32>) -> tensor<1000000xf32>
+    %1 = tp.map neg(%0) : (tensor<1000000xf32>) -> tensor<1000000xf32>
+    return %0, %1 : tensor<1000000xf32>, tensor<1000000xf32> })");
+  EXPECT_NEAR(model.getSeconds(op).value_or(-1), 8e-3 + 1e-3, 1e-6);
+  EXPECT_NEAR(model.getSeconds(op->getNextNode()).value_or(-1), 4e-3 + 1e-3,
+              1e-6);
+}
+
 TEST_F(PriceModelTest, MatmulAtItsRate) {
   // 2e9 flops at 1e12, 12 MB at 1e9.
   EXPECT_NEAR(getSeconds(R"(func.func @f(%a: tensor<1000x1000xf32>) {

@@ -64,6 +64,13 @@ public:
   /// Returns the size of a tensor; nullopt if a size is unknown.
   std::optional<int64_t> getBytes(mlir::Type type) const;
 
+  /// Returns the work of an op, without what it shares with other ops of its
+  /// kernel, if the target fuses elementwise ops; nullopt if a size is unknown.
+  std::optional<tp::Work> getWork(mlir::Operation *op) const;
+  /// Ops with equal attributes and types have equal prices if they have equal
+  /// keys.
+  unsigned getKernelKey(mlir::Operation *op) const;
+
   /// Returns nullopt if a size is unknown.
   std::optional<OpPrice> getPrice(mlir::Operation *op) const;
   std::optional<double> getSeconds(mlir::Operation *op) const;
@@ -100,6 +107,8 @@ private:
   /// before or after its products: everything beyond reading each operand and
   /// writing each result once.
   double getSeparateShare(mlir::Operation *op) const;
+  /// Takes off what an op, or a shard of it, shares with its kernel.
+  void removeShared(mlir::Operation *op, tp::Work &work) const;
   /// Returns true if an op that can be a view must be a copy because of its
   /// strides.
   bool mustCopy(mlir::Operation *op) const;

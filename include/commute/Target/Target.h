@@ -66,6 +66,9 @@ struct Target {
   MatmulEfficiency matmulEfficiency;
   CollectiveModel collectives;
   std::optional<Network> network;
+  /// Whether programs are compiled into kernels of several elementwise ops, as
+  /// by Inductor, or run op by op.
+  bool fusesElementwise = false;
 
   /// Returns the peak rate of matrix products of these elements: that of the
   /// element type, or else that of the next wider float type with a rate, or
@@ -89,8 +92,10 @@ llvm::ArrayRef<Target> getBuiltinTargets();
 inline constexpr llvm::StringLiteral defaultTargetName = "h100x8";
 
 /// Loads a target: a built-in target by name, "local" (the file that `commute
-/// calibrate` writes), or a file by a path that ends with .json. The error for
-/// an unknown name lists the known names.
+/// calibrate` writes), or a file by a path that ends with .json. Each may be
+/// followed by ":compiled", for programs whose elementwise ops are fused into
+/// common kernels, or by ":eager", the default. The error for an unknown name
+/// lists the known names.
 llvm::Expected<Target> loadTarget(llvm::StringRef nameOrPath);
 
 /// Returns the path of "local": $XDG_CONFIG_HOME/commute/local.json, or

@@ -31,6 +31,7 @@ from commute.torch.known_groups import known_groups
 from commute.torch.live_graph import check_options
 from commute.torch.process_groups import get_rank
 from commute.torch.rank_exchange import choose_mode
+from commute.torch.rank_programs import split_target
 from commute.torch.traced_inputs import TracedInputs
 
 
@@ -122,8 +123,9 @@ class ConfiguredPass(CustomGraphPass):
         if self.decides_for_all_ranks and choose_mode(options.get("ranks")) == "exchange":
             return None
         # A target in a file is what the file says.
-        if Path(str(options.get("target", ""))).is_file():
-            options["target"] = Path(options["target"]).read_text()
+        machine, suffix = split_target(str(options.get("target", "")))
+        if Path(machine).is_file():
+            options["target"] = Path(machine).read_text() + suffix
         return (
             _package_hash(),
             self._function.__name__,

@@ -46,6 +46,7 @@ from commute.torch.graph_passes import (
 )
 from commute.torch.live_graph import check_rank_options
 from commute.torch.node_prices import runtime_estimation
+from commute.torch.rank_programs import compiled_target
 from commute.torch.traced_inputs import TracedInputs
 
 PASSES = ("split-linear", "sequence-parallel", "micro-pipeline", "contiguous-collectives")
@@ -119,7 +120,12 @@ class Settings:
     def make_passes(self) -> dict[str, list[CustomGraphPass]]:
         """Commute's passes by the option of Inductor that holds them."""
         names = _selected(self.passes)
-        common = dict(target=self.target, policy=self.policy, verify=self.verify, fatal=self.fatal)
+        common = dict(
+            target=compiled_target(str(self.target)),
+            policy=self.policy,
+            verify=self.verify,
+            fatal=self.fatal,
+        )
         stated = dict(
             common,
             context=self.context,
@@ -244,7 +250,8 @@ def enable(
     A backward graph is compiled when it first runs, which must be in the `with` as well.
 
     target, policy, verify, context, fatal
-              as in `commute.torch.drop_ins`. The context is of all graphs: what it states
+              as in `commute.torch.drop_ins`; the target is that of compiled programs, whose
+              elementwise ops share kernels, unless it ends with ":eager". The context is of all graphs: what it states
               of other groups, inputs and sizes than a graph has is ignored; inputs go by
               the names of parameters and arguments
     passes    names of `PASSES`, each of which then runs in its place; if not stated, what

@@ -54,6 +54,7 @@ from commute.torch.rank_programs import (
     chosen_target,
     members_of,
     offered_target,
+    split_target,
 )
 from commute.torch.schema_arguments import SCALAR_TYPES
 from commute.torch.source_lines import user_line
@@ -227,7 +228,7 @@ def check_options(
     """Raises CommuteError where `optimize_graph` would for its options, with any graph."""
     options = (passes, policy, str(target))
     # What a file says may change.
-    if options in _checked and not os.path.exists(str(target)):
+    if options in _checked and not os.path.exists(split_target(str(target))[0]):
         return
     with native_errors():
         native().check_options(

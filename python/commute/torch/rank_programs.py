@@ -54,8 +54,22 @@ def members_of(context: Mapping[str, Any], names: Collection[str], rank: int) ->
 def offered_target(target: str) -> dict[str, str]:
     """What is priced for: a built-in target, or what a file says, which other ranks may not
     have."""
-    path = Path(target)
+    path = Path(split_target(target)[0])
     return {"target": target, "text": path.read_text() if path.is_file() else ""}
+
+
+def compiled_target(target: str) -> str:
+    """A target for what Inductor compiles, unless it says how its programs run."""
+    return target if split_target(target)[1] else f"{target}:compiled"
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """The machine, and the suffix that says how its programs run: ":compiled", ":eager" or
+    nothing."""
+    for suffix in (":compiled", ":eager"):
+        if target.endswith(suffix):
+            return target.removesuffix(suffix), suffix
+    return target, ""
 
 
 def chosen_target(exchange: RankExchange, own: str) -> str:
@@ -65,7 +79,7 @@ def chosen_target(exchange: RankExchange, own: str) -> str:
         return chosen["target"]
     if chosen == offered_target(own):
         return own
-    return _target_file(chosen["text"])
+    return _target_file(chosen["text"]) + split_target(chosen["target"])[1]
 
 
 @functools.cache
