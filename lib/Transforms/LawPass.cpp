@@ -13,6 +13,11 @@
 using namespace mlir;
 using namespace commute;
 
+PipelinePass *commute::getPipelinePass(Pass &pass) {
+  return findPassTraits(pass.getArgument()) ? static_cast<PipelinePass *>(&pass)
+                                            : nullptr;
+}
+
 LawPass *commute::getLawPass(Pass &pass) {
   const PassTraits *traits = findPassTraits(pass.getArgument());
   return traits && traits->hasLaws ? static_cast<LawPass *>(&pass) : nullptr;
@@ -44,7 +49,7 @@ void LawPass::runOnOperation() {
   context.model = prices ? &prices->getModel() : nullptr;
   context.record = record;
   context.listener = listener;
-  context.isTrial = isTrial;
+  context.isTrial = isTrial();
   context.count = [&](StringRef name, unsigned number) {
     if (Statistic *statistic = findStatistic(name))
       *statistic += number;

@@ -60,7 +60,7 @@ private:
   /// order.
   void eraseUnreadBlocks();
   void report(Location location, StringRef name, const std::string &text) {
-    if (!silent)
+    if (!isTrial())
       remark::passed(location, remark::RemarkOpts::name(name)
                                    .category(getArgument())
                                    .function(getOperation().getName()))

@@ -171,17 +171,18 @@ class PipelineRun {
 public:
   PipelineRun(ModuleOp module, const PassRun &run) : module(module), run(run) {}
 
+  enum class Reports { Everything, Rewrites, Nothing };
+
   /// Runs the passes over the module, which equals `input`, without those that
-  /// fail. `isAgain`: reports rewrites, but no refusals. The error is about an
-  /// option.
-  llvm::Error execute(ModuleOp input, bool isAgain);
+  /// fail. The error is about an option.
+  llvm::Error execute(ModuleOp input, Reports reports);
   std::vector<PassFailure> takeFailures() { return std::move(failures); }
 
 private:
   llvm::Expected<std::vector<ChosenStep>> getSteps();
   /// Returns the index of the step that failed, if one has.
   llvm::Expected<std::optional<size_t>> attempt(ArrayRef<ChosenStep> steps,
-                                                bool isAgain);
+                                                Reports reports);
 
   ModuleOp module;
   const PassRun &run;
@@ -213,7 +214,7 @@ llvm::Expected<std::vector<ChosenStep>> PipelineRun::getSteps() {
 }
 
 llvm::Expected<std::optional<size_t>>
-PipelineRun::attempt(ArrayRef<ChosenStep> steps, bool isAgain) {
+PipelineRun::attempt(ArrayRef<ChosenStep> steps, Reports reports) {
   MLIRContext *context = module.getContext();
   // A text module may have such collectives; it is not written for each rank.
   bool checksRanks =
@@ -227,13 +228,15 @@ PipelineRun::attempt(ArrayRef<ChosenStep> steps, bool isAgain) {
             return chosen.step;
           })))
     return std::move(error);
-  for (auto [pass, chosen] : llvm::zip_equal(functions.getPasses(), steps))
+  for (auto [pass, chosen] : llvm::zip_equal(functions.getPasses(), steps)) {
+    if (reports == Reports::Nothing)
+      getPipelinePass(pass)->setTrial();
     if (LawPass *laws = getLawPass(pass)) {
-      laws->setRecord(isAgain ? nullptr : run.record);
+      laws->setRecord(reports == Reports::Everything ? run.record : nullptr);
       laws->setListener(chosen.scope.get());
-      if (isAgain)
-        laws->setReportsRefusals(false);
+      laws->setReportsRefusals(reports == Reports::Everything);
     }
+  }
   Pass *failed = nullptr;
   Operation *partial = nullptr;
   std::string message;
@@ -268,19 +271,19 @@ PipelineRun::attempt(ArrayRef<ChosenStep> steps, bool isAgain) {
   return index;
 }
 
-llvm::Error PipelineRun::execute(ModuleOp input, bool isAgain) {
+llvm::Error PipelineRun::execute(ModuleOp input, Reports reports) {
   while (true) {
     llvm::Expected<std::vector<ChosenStep>> steps = getSteps();
     if (!steps)
       return steps.takeError();
-    llvm::Expected<std::optional<size_t>> failed = attempt(*steps, isAgain);
+    llvm::Expected<std::optional<size_t>> failed = attempt(*steps, reports);
     if (!failed)
       return failed.takeError();
     if (!*failed)
       return llvm::Error::success();
     excluded.insert((*steps)[**failed].step.name);
     restore(module, input);
-    if (isAgain)
+    if (reports != Reports::Everything)
       continue;
     if (run.record)
       run.record->clear();
@@ -301,7 +304,8 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
     read = module.clone();
   PipelineRun pipeline(module, run);
   ModuleOp input = read ? *read : original;
-  if (llvm::Error error = pipeline.execute(input, /*isAgain=*/false))
+  using Reports = PipelineRun::Reports;
+  if (llvm::Error error = pipeline.execute(input, Reports::Everything))
     return std::move(error);
   if (run.passes.empty()) {
     OwningOpRef<ModuleOp> before;
@@ -309,7 +313,14 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
          ++index) {
       before = module.clone();
       input = *before;
-      if (llvm::Error error = pipeline.execute(input, /*isAgain=*/true))
+      // Some rewrites are taken back by the last pass. They are reported only
+      // if others are not.
+      if (llvm::Error error = pipeline.execute(input, Reports::Nothing))
+        return std::move(error);
+      if (areSame(input, module))
+        break;
+      restore(module, input);
+      if (llvm::Error error = pipeline.execute(input, Reports::Rewrites))
         return std::move(error);
     }
   }

@@ -210,15 +210,12 @@ PipelineChooser::run(ModuleOp input, ArrayRef<ChosenStep> steps,
     PassManager manager(context);
     manager.enableVerifier(false);
     OpPassManager &functions = manager.nest<func::FuncOp>();
-    PassStep step = chosen.step;
-    if (!findPassTraits(step.name)->hasLaws)
-      step.options += " silent=true";
-    llvm::cantFail(addPasses(functions, step));
-    LawPass *laws = getLawPass(*functions.getPasses().begin());
-    if (laws) {
-      laws->setTrial();
+    llvm::cantFail(addPasses(functions, chosen.step));
+    Pass &pass = *functions.getPasses().begin();
+    getPipelinePass(pass)->setTrial();
+    LawPass *laws = getLawPass(pass);
+    if (laws)
       laws->setListener(recorder ? recorder : chosen.scope.get());
-    }
     if (failed(manager.run(input)))
       return std::nullopt;
     isChanged |= laws && laws->hasChanged();
@@ -525,13 +522,14 @@ std::optional<PipelineChoice> PipelineChooser::choose() {
 
   PipelineChoice choice;
   append(choice.steps, head);
-  // Passes that find nothing run as early as that holds, for their remarks.
+  // Passes that rewrite nothing run as early as that holds, for their remarks.
   Order done;
   llvm::SmallDenseSet<StringRef> reported;
   std::vector<ChosenStep> middle;
   auto addInert = [&] {
     for (StringRef pass : competing)
-      if (doesNothingAfter(done, pass) && reported.insert(pass).second)
+      if (!isPostponed(pass) && !llvm::is_contained(best->order, pass) &&
+          doesNothingAfter(done, pass) && reported.insert(pass).second)
         middle.push_back({getSteps(pass).front(), nullptr});
   };
   size_t numWhole = 0;

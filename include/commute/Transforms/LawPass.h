@@ -8,10 +8,8 @@
 #define COMMUTE_TRANSFORMS_LAWPASS_H
 
 #include "commute/Transforms/DecisionRecord.h"
+#include "commute/Transforms/PipelinePass.h"
 #include "commute/Transforms/Policy.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/Pass.h"
 
 namespace commute {
 
@@ -20,21 +18,19 @@ class PassPrices;
 class RewriteListener;
 
 /// A pass that registers laws and leaves the rest to the driver.
-class LawPass : public mlir::OperationPass<mlir::func::FuncOp> {
+class LawPass : public PipelinePass {
 public:
   /// Where the decisions go, from then on; null for nowhere.
   void setRecord(DecisionRecord *newRecord) { record = newRecord; }
   /// Who is asked about sites and told of rewrites; null for nobody.
   void setListener(RewriteListener *newListener) { listener = newListener; }
-  /// Makes runs report nothing: their results are only compared.
-  void setTrial() { isTrial = true; }
   /// Whether refusals are reported, beside rewrites.
   void setReportsRefusals(bool reports) { reportsRefusals = reports; }
   /// Whether the last run has changed its function.
   bool hasChanged() const { return isChanged; }
 
 protected:
-  using OperationPass::OperationPass;
+  using PipelinePass::PipelinePass;
 
   /// Whether functions of several blocks are visited. Most laws compare the
   /// order of ops and need one block.
@@ -51,7 +47,6 @@ private:
 
   DecisionRecord *record = nullptr;
   RewriteListener *listener = nullptr;
-  bool isTrial = false;
   bool reportsRefusals = true;
   bool isChanged = false;
 };

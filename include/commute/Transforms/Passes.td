@@ -401,7 +401,8 @@ def SplitLinear : LawPass<"split-linear"> {
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
-def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
+def LowerCollectives
+    : PassBase<"lower-collectives", "::commute::PipelinePass"> {
   let summary = "Lower collectives along any dim to collectives along dim 0";
   let description = [{
     PyTorch's collectives act on dim 0. A collective along another dim is
@@ -429,9 +430,6 @@ def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
     %g = tp.concat %a, %b dim 1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
     ```
   }];
-  let options = [
-    Option<"silent", "silent", "bool", "false",
-           "Report nothing: the result is only compared with others">];
   let statistics = [
     Statistic<"numLowered", "num-lowered", "Collectives lowered to dim 0">,
     Statistic<"numRestored", "num-restored",
