@@ -1,11 +1,13 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""What `commute opt` wrote, it leaves as it is: random graphs, exported by PyTorch.
+"""What `commute opt` wrote, it leaves as it is, byte for byte: random graphs, exported by
+PyTorch, and archives of models.
 
 And every subset of its passes writes an archive.
 
     python test_idempotence.py --programs 1000
+    python test_idempotence.py --archives ../shared/cases
 
-runs more of them than the tests do.
+run more of them than the tests do.
 """
 
 import argparse
@@ -24,7 +26,8 @@ import torch.distributed._functional_collectives  # registers _c10d_functional
 import torch.nn.functional as F
 from torch import nn
 
-from commute_tool import commute
+from commute_tool import REPOSITORY, commute
+from fixtures import FIXTURES
 
 PROGRAMS = 40
 POLICIES = ("always", "profitable")
@@ -35,6 +38,11 @@ PASSES = (
     "split-linear",
     "lower-collectives",
     "contiguous-collectives",
+)
+# Cases that others have reported, where this machine has them.
+CASES = REPOSITORY.parent / "shared" / "cases"
+REPORTED = sorted(
+    path for folder in ("passes", "verdicts") for path in CASES.glob(f"{folder}/*.pt2")
 )
 WORLD = "0"
 c10d = torch.ops._c10d_functional
@@ -123,26 +131,40 @@ def export(seed, path):
         "inputs": {"x": {WORLD: placement}, "y": {WORLD: "replicated"}},
     }
     torch.export.save(program, path, extra_files={"commute.json": json.dumps(context)})
+    return path
 
 
-def find_problem(seed, policy, folder):
-    """Why a graph is not optimized once and for all; None where it is."""
-    source, once, twice = (folder / f"{seed}.{name}.pt2" for name in ("source", "once", "twice"))
-    if not source.exists():
-        export(seed, source)
+def find_problem(name, source, policy, folder):
+    """Why an archive is not optimized once and for all; None where it is."""
+    once, twice = (folder / f"{Path(source).stem}.{run}.pt2" for run in ("once", "twice"))
     for given, written in ((source, once), (once, twice)):
         process = commute("opt", given, "-o", written, f"--policy={policy}")
         if process.returncode or process.stderr:
-            return f"seed {seed}, {policy}: opt of {given.name} fails: {process.stderr}"
-    if "the graph is unchanged" in process.stdout:
-        return None
-    return f"seed {seed}, {policy}: the second run changes the graph:\n{process.stdout}"
+            return f"{name}, {policy}: opt of {given.name} fails: {process.stderr}"
+    if "the graph is unchanged" not in process.stdout:
+        return f"{name}, {policy}: the second run changes the graph:\n{process.stdout}"
+    if once.read_bytes() != twice.read_bytes():
+        return f"{name}, {policy}: the second run writes another archive"
+    return None
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_optimized_once(seed, tmp_path):
-    problems = [find_problem(seed, policy, tmp_path) for policy in POLICIES]
+    source = export(seed, tmp_path / f"{seed}.pt2")
+    problems = [find_problem(f"seed {seed}", source, policy, tmp_path) for policy in POLICIES]
     assert problems == [None, None]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", FIXTURES)
+def test_model_is_optimized_once(name, policy, fixtures_folder, tmp_path):
+    assert find_problem(name, fixtures_folder / f"{name}.pt2", policy, tmp_path) is None
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("path", REPORTED, ids=lambda path: path.stem)
+def test_reported_case_is_optimized_once(path, policy, tmp_path):
+    assert find_problem(path.stem, path, policy, tmp_path) is None
 
 
 @pytest.mark.parametrize("count", range(1, len(PASSES)))
@@ -161,17 +183,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--first-seed", type=int, default=PROGRAMS)
     parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument(
+        "--archives", type=Path, help="those of this folder in place of random ones"
+    )
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
     options = parser.parse_args()
     end = time.monotonic() + options.seconds
     programs = failures = 0
     with TemporaryDirectory() as folder:
-        for seed in range(options.first_seed, options.first_seed + options.programs):
+        if options.archives:
+            cases = ((path.name, path) for path in sorted(options.archives.rglob("*.pt2")))
+        else:
+            seeds = range(options.first_seed, options.first_seed + options.programs)
+            cases = ((f"seed {seed}", export(seed, Path(folder) / f"{seed}.pt2")) for seed in seeds)
+        for name, source in cases:
             if time.monotonic() > end:
                 break
             programs += 1
             for policy in POLICIES:
-                problem = find_problem(seed, policy, Path(folder))
+                problem = find_problem(name, source, policy, Path(folder))
                 if problem:
                     failures += 1
                     print(problem)
