@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from torch._inductor.compile_fx import compile_fx
     from torch._inductor.custom_graph_pass import CustomGraphPass
     from torch._inductor.fx_passes.group_batch_fusion import PRE_GRAD_FUSIONS
+    from torch._inductor.pattern_matcher import stable_topological_sort
     from torch.autograd.graph import _engine_run_backward as run_backward
     from torch.distributed._symmetric_memory import is_symm_mem_enabled_for_group
     from torch.distributed.distributed_c10d import GroupName
@@ -57,6 +58,7 @@ _LAZY = {
     "FSDPModule": "torch.distributed.fsdp._fully_shard._fully_shard.FSDPModule",
     "FakeStore": "torch.testing._internal.distributed.fake_pg.FakeStore",
     "PRE_GRAD_FUSIONS": "torch._inductor.fx_passes.group_batch_fusion.PRE_GRAD_FUSIONS",
+    "stable_topological_sort": "torch._inductor.pattern_matcher.stable_topological_sort",
     "StridedShard": "torch.distributed.tensor.placement_types._StridedShard",
     "aot_descriptors": "torch._functorch._aot_autograd.descriptors",
     "compile_fx": "torch._inductor.compile_fx.compile_fx",
@@ -124,6 +126,7 @@ __all__ = [
     "run_backward",
     "saving_without_canonical_form",
     "setup_stacktrace_preservation_hooks",
+    "stable_topological_sort",
     "takes_lists_of_passes",
     "to_dtypes",
     "unset_fake_temporarily",

@@ -25,6 +25,7 @@ from commute.torch.compatibility import (
     CustomGraphPass,
     CustomPass,
     group_names_and_ranks,
+    stable_topological_sort,
     takes_lists_of_passes,
 )
 from commute.torch.known_groups import known_groups
@@ -182,6 +183,11 @@ class JointGraphPass(ConfiguredPass):
     def __init__(self, **options: Any) -> None:
         super().__init__(drop_ins.optimize_joint_graph, options)
 
+    def __call__(self, graph: Graph) -> Any:
+        # Inductor's own rewrites, such as those of dropout, leave it to later to sort.
+        stable_topological_sort(graph)
+        return super().__call__(graph)
+
 
 def _is_off_in_tensor_cast() -> bool:
     """Whether TensorCast is there, and its flag for sequence parallelism is off."""
@@ -205,4 +211,7 @@ class SequenceParallelPass(RangedPass):
         if _is_off_in_tensor_cast():
             self.counts = {}
             return gm
+        if isinstance(gm, Graph):
+            # As in `JointGraphPass`.
+            stable_topological_sort(gm)
         return self._function(gm, counts=self.counts, **self._options)
