@@ -6,17 +6,10 @@
 
 #include "PipelineChoice.h"
 
-#include "PassPrices.h"
-
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/TPDialect.h"
-#include "commute/Target/Estimate.h"
-#include "commute/Transforms/LawPass.h"
-#include "commute/Transforms/PassTraits.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OperationSupport.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -37,10 +30,6 @@ static std::string describe(const Order &order) {
   return order.empty() ? "none of them" : llvm::join(order, " and then ");
 }
 
-//===----------------------------------------------------------------------===//
-// Trials
-//===----------------------------------------------------------------------===//
-
 namespace {
 
 /// A program after some of the passes that compete, in this order.
@@ -52,12 +41,9 @@ struct Tried {
 
 class PipelineChooser {
 public:
-  PipelineChooser(ModuleOp module, const PassSettings &settings)
-      : module(module), settings(settings) {}
+  PipelineChooser(ModuleOp module, PipelineTrials &trials)
+      : module(module), trials(trials) {}
 
-  /// Plans the default pipeline and its parts. The error is about an option.
-  llvm::Error plan(const llvm::StringSet<> &excluded);
-  PipelineChoice getDefault() const;
   /// Returns nullopt if the program cannot be priced.
   std::optional<PipelineChoice> choose();
 
@@ -69,25 +55,12 @@ private:
     double seconds = 0;
   };
 
-  bool isAlways() const { return settings.policy == Policy::Always; }
-  bool isPostponed(StringRef pass) const {
-    return llvm::is_contained(settings.postponed, pass);
+  bool isAlways() const {
+    return trials.getSettings().policy == Policy::Always;
   }
-  static bool isLocal(StringRef pass) { return findPassTraits(pass)->isLocal; }
-
-  std::vector<PassStep> getSteps(StringRef pass) const;
-  /// Adds the steps after those that compete.
-  void appendTail(std::vector<ChosenStep> &steps) const;
-  /// Runs steps; nullopt if one fails, else whether one changed anything.
-  std::optional<bool> run(ModuleOp input, ArrayRef<ChosenStep> steps,
-                          RewriteTrials::Recorder *recorder = nullptr) const;
-  std::optional<bool> run(ModuleOp input, StringRef pass,
-                          RewriteTrials::Recorder *recorder = nullptr) const;
-  OwningOpRef<ModuleOp> copy(ModuleOp other) const {
-    return cast<ModuleOp>(other->clone());
-  }
-  /// The time of a program after the tail of the pipeline.
-  std::optional<double> predict(ModuleOp input) const;
+  static bool isLocal(StringRef pass) { return PipelineTrials::isLocal(pass); }
+  bool isPostponed(StringRef pass) const { return trials.isPostponed(pass); }
+  ArrayRef<StringRef> getCompeting() const { return trials.getCompeting(); }
 
   /// Tries all orders that begin with `done`, after which the program is
   /// `input`. Returns false if one cannot be priced.
@@ -111,11 +84,7 @@ private:
                       const std::string &chosen) const;
 
   ModuleOp module;
-  PassSettings settings;
-  std::vector<PassStep> head, tail;
-  /// In their default order.
-  Order competing;
-  std::unique_ptr<PassPrices> prices;
+  PipelineTrials &trials;
 
   std::vector<Tried> tried;
   /// Passes that change nothing after an order.
@@ -135,133 +104,12 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
-llvm::Error PipelineChooser::plan(const llvm::StringSet<> &excluded) {
-  SmallVector<StringRef> names;
-  for (StringRef name : getPipelinePasses())
-    if (!excluded.contains(name))
-      names.push_back(name);
-  if (names.empty())
-    return llvm::Error::success();
-  llvm::Expected<std::vector<PassStep>> steps =
-      planPipeline(llvm::join(names, ","), settings);
-  if (!steps)
-    return steps.takeError();
-  auto competes = [](const PassStep &step) {
-    return findPassTraits(step.name)->competes;
-  };
-  auto begin = llvm::find_if(*steps, competes);
-  auto end = llvm::find_if(llvm::reverse(*steps), competes).base();
-  if (begin == steps->end())
-    end = begin;
-  head.assign(steps->begin(), begin);
-  tail.assign(end, steps->end());
-  for (auto step = begin; step != end; ++step)
-    if (competes(*step))
-      competing.push_back(findPassTraits(step->name)->name);
-  return llvm::Error::success();
-}
-
-std::vector<PassStep> PipelineChooser::getSteps(StringRef pass) const {
-  // A pass that needs normalizing gets it only after a pass that normalizes.
-  std::string text;
-  for (const PassStep &step : head)
-    text += step.name + ",";
-  PassSettings own = settings;
-  own.isForPyTorch = false;
-  std::vector<PassStep> steps =
-      llvm::cantFail(planPipeline(text + pass.str(), own));
-  steps.erase(steps.begin(), steps.begin() + head.size());
-  return steps;
-}
-
-static void append(std::vector<ChosenStep> &steps, ArrayRef<PassStep> added) {
-  for (const PassStep &step : added)
-    steps.push_back({step, nullptr});
-}
-
-void PipelineChooser::appendTail(std::vector<ChosenStep> &steps) const {
-  for (const PassStep &step : tail)
-    if (!isPostponed(step.name))
-      steps.push_back({step, nullptr});
-}
-
-PipelineChoice PipelineChooser::getDefault() const {
-  PipelineChoice choice;
-  append(choice.steps, head);
-  for (StringRef pass : competing)
-    if (!isPostponed(pass))
-      append(choice.steps, getSteps(pass));
-  appendTail(choice.steps);
-  return choice;
-}
-
-std::optional<bool>
-PipelineChooser::run(ModuleOp input, ArrayRef<ChosenStep> steps,
-                     RewriteTrials::Recorder *recorder) const {
-  MLIRContext *context = input.getContext();
-  // The run whose result is kept tells what fails.
-  ScopedDiagnosticHandler handler(context,
-                                  [](Diagnostic &) { return success(); });
-  bool isChanged = false;
-  for (const ChosenStep &chosen : steps) {
-    PassManager manager(context);
-    manager.enableVerifier(false);
-    OpPassManager &functions = manager.nest<func::FuncOp>();
-    llvm::cantFail(addPasses(functions, chosen.step));
-    Pass &pass = *functions.getPasses().begin();
-    getPipelinePass(pass)->setTrial();
-    LawPass *laws = getLawPass(pass);
-    if (laws)
-      laws->setListener(recorder ? recorder : chosen.scope.get());
-    if (failed(manager.run(input)))
-      return std::nullopt;
-    isChanged |= laws && laws->hasChanged();
-  }
-  return isChanged;
-}
-
-std::optional<bool>
-PipelineChooser::run(ModuleOp input, StringRef pass,
-                     RewriteTrials::Recorder *recorder) const {
-  std::vector<PassStep> steps = getSteps(pass);
-  if (recorder)
-    recorder->setPass(pass);
-  std::optional<bool> isChanged =
-      run(input, ChosenStep{steps.front(), nullptr}, recorder);
-  if (isChanged == true) {
-    std::vector<ChosenStep> others;
-    append(others, ArrayRef(steps).drop_front());
-    if (!run(input, others))
-      return std::nullopt;
-  }
-  return isChanged;
-}
-
-std::optional<double> PipelineChooser::predict(ModuleOp input) const {
-  OwningOpRef<ModuleOp> result = copy(input);
-  std::vector<ChosenStep> steps;
-  append(steps, tail);
-  if (!run(*result, steps))
-    return std::nullopt;
-  llvm::Expected<target::Estimate> estimate =
-      target::estimate(analysis::getMain(*result), prices->getModel());
-  if (!estimate) {
-    llvm::consumeError(estimate.takeError());
-    return std::nullopt;
-  }
-  return estimate->stepSeconds;
-}
-
-//===----------------------------------------------------------------------===//
 // Orders of the whole program
 //===----------------------------------------------------------------------===//
 
 bool PipelineChooser::explore(ModuleOp input, const Order &done) {
   bool isComplete = true;
-  for (StringRef pass : competing) {
+  for (StringRef pass : getCompeting()) {
     if (llvm::is_contained(done, pass))
       continue;
     // What is left to a later run comes after all that is done now.
@@ -269,10 +117,10 @@ bool PipelineChooser::explore(ModuleOp input, const Order &done) {
           return isPostponed(earlier);
         }))
       continue;
-    OwningOpRef<ModuleOp> result = copy(input);
+    OwningOpRef<ModuleOp> result = input.clone();
     RewriteTrials::Recorder recorder(first);
     std::optional<bool> isChanged =
-        run(*result, pass, done.empty() ? &recorder : nullptr);
+        trials.run(*result, pass, done.empty() ? &recorder : nullptr);
     if (!isChanged)
       continue;
     if (!*isChanged) {
@@ -287,7 +135,7 @@ bool PipelineChooser::explore(ModuleOp input, const Order &done) {
   }
   if (isAlways() && !isComplete)
     return true;
-  std::optional<double> seconds = predict(input);
+  std::optional<double> seconds = trials.predict(input);
   if (!seconds)
     return false;
   tried.push_back({done, *seconds});
@@ -299,7 +147,7 @@ const Tried *PipelineChooser::findBest() const {
   // Of equal ones, take the one whose passes come in their default order.
   auto getPlaces = [&](const Order &order) {
     return llvm::map_to_vector(order, [&](StringRef pass) {
-      return llvm::find(competing, pass) - competing.begin();
+      return llvm::find(getCompeting(), pass) - getCompeting().begin();
     });
   };
   auto isBetter = [&](const Tried &a, const Tried &b) {
@@ -323,7 +171,7 @@ const Tried *PipelineChooser::findBest() const {
 
 std::vector<Order> PipelineChooser::getLocalOrders() const {
   Order passes;
-  for (StringRef pass : competing)
+  for (StringRef pass : getCompeting())
     if (isLocal(pass))
       passes.push_back(pass);
   std::vector<Order> orders = {{}};
@@ -343,10 +191,10 @@ std::vector<Order> PipelineChooser::getLocalOrders() const {
 
 void PipelineChooser::findComponents(ModuleOp base) {
   for (const Order &order : getLocalOrders()) {
-    OwningOpRef<ModuleOp> trial = copy(base);
+    OwningOpRef<ModuleOp> trial = base.clone();
     RewriteTrials::Recorder recorder(local);
     for (StringRef pass : order)
-      if (!run(*trial, pass, &recorder))
+      if (!trials.run(*trial, pass, &recorder))
         break;
   }
   *components = local.getComponents();
@@ -383,7 +231,7 @@ PipelineChooser::getSteps(const Assignment &assignment) const {
       llvm::for_each(own, [&](unsigned index) { scope->allow(index); });
       if (order == assignment.orders.back())
         scope->allowOthers();
-      for (PassStep &step : getSteps(pass))
+      for (PassStep &step : trials.getSteps(pass))
         steps.push_back({std::move(step), scope});
     }
   return steps;
@@ -405,10 +253,10 @@ PipelineChooser::assign(ModuleOp base, const Order &start, double seconds) {
         continue;
       Assignment candidate = best;
       candidate.orders[index] = order;
-      OwningOpRef<ModuleOp> trial = copy(base);
+      OwningOpRef<ModuleOp> trial = base.clone();
       std::optional<double> time;
-      if (run(*trial, getSteps(candidate)))
-        time = predict(*trial);
+      if (trials.run(*trial, getSteps(candidate)))
+        time = trials.predict(*trial);
       if (!time)
         continue;
       secondsOfOrder[{index, order}] = *time;
@@ -430,14 +278,14 @@ std::string PipelineChooser::getText(double seconds, StringRef with,
   return "another rewrite excludes it: a step takes " +
          formatMicroseconds(seconds) + " with " + with.str() + ", and " +
          formatMicroseconds(best) + " with " + chosen + ", on " +
-         prices->getModel().getTarget().name;
+         trials.getTargetName().str();
 }
 
 void PipelineChooser::explain(const Assignment &assignment,
                               std::vector<ChosenStep> &steps) {
   std::vector<ChosenStep> explanations;
   auto componentOf = std::make_shared<ComponentOfOp>();
-  for (StringRef pass : competing) {
+  for (StringRef pass : getCompeting()) {
     if (!isLocal(pass))
       continue;
     auto scope = std::make_shared<ComponentScope>(componentOf, *components);
@@ -466,7 +314,7 @@ void PipelineChooser::explain(const Assignment &assignment,
       }
     }
     if (!scope->isEmpty())
-      explanations.push_back({getSteps(pass).front(), scope});
+      explanations.push_back({trials.getSteps(pass).front(), scope});
   }
   steps.insert(steps.begin(), explanations.begin(), explanations.end());
 }
@@ -475,7 +323,7 @@ void PipelineChooser::explainWhole(const Tried &best, bool withLocal,
                                    std::vector<ChosenStep> &steps) {
   std::vector<ChosenStep> explanations;
   auto componentOf = std::make_shared<ComponentOfOp>();
-  for (StringRef pass : competing) {
+  for (StringRef pass : getCompeting()) {
     if ((isLocal(pass) && !withLocal) || llvm::is_contained(best.order, pass) ||
         doesNothingAfter({}, pass))
       continue;
@@ -495,57 +343,51 @@ void PipelineChooser::explainWhole(const Tried &best, bool withLocal,
                        getText(other->seconds, describe(other->order),
                                best.seconds, describe(best.order))});
     if (!scope->isEmpty())
-      explanations.push_back({getSteps(pass).front(), scope});
+      explanations.push_back({trials.getSteps(pass).front(), scope});
   }
   steps.insert(steps.begin(), explanations.begin(), explanations.end());
 }
 
 std::optional<PipelineChoice> PipelineChooser::choose() {
   func::FuncOp main = analysis::getMain(module);
-  if (!main || settings.policy == Policy::Upstream || competing.size() < 2)
+  if (!main || trials.getSettings().policy == Policy::Upstream ||
+      getCompeting().size() < 2 || !trials.loadPrices(main))
     return std::nullopt;
-  llvm::Expected<std::unique_ptr<PassPrices>> loaded =
-      PassPrices::load(settings.target, main);
-  if (!loaded) {
-    llvm::consumeError(loaded.takeError());
-    return std::nullopt;
-  }
-  prices = std::move(*loaded);
-  OwningOpRef<ModuleOp> start = copy(module);
+  OwningOpRef<ModuleOp> start = module.clone();
   std::vector<ChosenStep> beginning;
-  append(beginning, head);
-  if (!run(*start, beginning) || !explore(*start, {}))
+  append(beginning, trials.getHead());
+  if (!trials.run(*start, beginning) || !explore(*start, {}))
     return std::nullopt;
   const Tried *best = findBest();
   if (!best)
     return std::nullopt;
 
   PipelineChoice choice;
-  append(choice.steps, head);
+  append(choice.steps, trials.getHead());
   // Passes that rewrite nothing run as early as that holds, for their remarks.
   Order done;
   llvm::SmallDenseSet<StringRef> reported;
   std::vector<ChosenStep> middle;
   auto addInert = [&] {
-    for (StringRef pass : competing)
+    for (StringRef pass : getCompeting())
       if (!isPostponed(pass) && !llvm::is_contained(best->order, pass) &&
           doesNothingAfter(done, pass) && reported.insert(pass).second)
-        middle.push_back({getSteps(pass).front(), nullptr});
+        middle.push_back({trials.getSteps(pass).front(), nullptr});
   };
   size_t numWhole = 0;
   for (auto [index, pass] : llvm::enumerate(best->order))
     if (!isLocal(pass))
       numWhole = index + 1;
-  OwningOpRef<ModuleOp> base = copy(*start);
+  OwningOpRef<ModuleOp> base = start->clone();
   for (StringRef pass : ArrayRef(best->order).take_front(numWhole)) {
     addInert();
-    if (!run(*base, pass))
+    if (!trials.run(*base, pass))
       return std::nullopt;
-    append(middle, getSteps(pass));
+    append(middle, trials.getSteps(pass));
     done.push_back(pass);
   }
   // Whether several local passes rewrite the same program.
-  unsigned numLocal = llvm::count_if(competing, [&](StringRef pass) {
+  unsigned numLocal = llvm::count_if(getCompeting(), [&](StringRef pass) {
     return isLocal(pass) && !llvm::is_contained(done, pass) &&
            !doesNothingAfter(done, pass);
   });
@@ -554,7 +396,7 @@ std::optional<PipelineChoice> PipelineChooser::choose() {
     for (StringRef pass : rest) {
       addInert();
       if (!isPostponed(pass))
-        append(middle, getSteps(pass));
+        append(middle, trials.getSteps(pass));
       done.push_back(pass);
     }
     addInert();
@@ -584,17 +426,18 @@ std::optional<PipelineChoice> PipelineChooser::choose() {
   }
   explainWhole(*best, /*withLocal=*/numLocal < 2, middle);
   choice.steps.insert(choice.steps.end(), middle.begin(), middle.end());
-  appendTail(choice.steps);
+  trials.appendTail(choice.steps);
   return choice;
 }
 
 llvm::Expected<PipelineChoice>
 commute::choosePipeline(ModuleOp module, const PassSettings &settings,
                         const llvm::StringSet<> &excluded) {
-  PipelineChooser chooser(module, settings);
-  if (llvm::Error error = chooser.plan(excluded))
+  PipelineTrials trials(settings);
+  if (llvm::Error error = trials.plan(excluded))
     return std::move(error);
-  if (std::optional<PipelineChoice> choice = chooser.choose())
+  if (std::optional<PipelineChoice> choice =
+          PipelineChooser(module, trials).choose())
     return std::move(*choice);
-  return chooser.getDefault();
+  return PipelineChoice{trials.getDefault(), nullptr};
 }

@@ -35,21 +35,9 @@
 #ifndef COMMUTE_LIB_TRANSFORMS_PIPELINECHOICE_H
 #define COMMUTE_LIB_TRANSFORMS_PIPELINECHOICE_H
 
-#include "RewriteComponents.h"
-
-#include "commute/Transforms/Pipeline.h"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringSet.h"
+#include "PipelineTrials.h"
 
 namespace commute {
-
-/// A pass, and the sites that it may rewrite.
-struct ChosenStep {
-  PassStep step;
-  /// Null for all sites.
-  std::shared_ptr<RewriteListener> scope;
-};
 
 /// The steps of the default pipeline for one program.
 struct PipelineChoice {
