@@ -8,7 +8,6 @@ prints the table of docs/programs-of-ranks.md, or writes it.
 """
 
 import argparse
-import json
 import logging
 import tempfile
 from pathlib import Path
@@ -22,6 +21,7 @@ import commute.torch
 from inductor_graphs import InductorGraphs
 from programs_of_ranks import PROGRAMS, Ranks
 from ranks import call_on_ranks
+from small_target import target_of_small_tensors
 
 pytestmark = pytest.mark.in_process
 
@@ -29,32 +29,6 @@ POLICIES = ("profitable", "always")
 WORLDS = (2, 4)
 SMALL = 16
 TABLE = Path(__file__).parents[2] / "docs" / "programs-of-ranks.md"
-
-
-def target_of_small_tensors(folder):
-    """A machine on which rewrites pay for tensors of any size: nothing has a fixed cost."""
-    source = Path(__file__).parents[2] / "lib" / "Target" / "targets" / "h100x8.json"
-    target = json.loads(source.read_text())
-
-    def without_fixed_costs(value):
-        if isinstance(value, dict):
-            for key, part in value.items():
-                if key in ("kernel_overhead_seconds", "transfer_overhead_seconds"):
-                    part["value"] = 1e-12
-                elif key == "latency_seconds":
-                    value[key] = {**part, "value": 1e-12} if isinstance(part, dict) else 1e-12
-                else:
-                    without_fixed_costs(part)
-            if "latency_seconds" in value:
-                value.pop("points", None)
-        elif isinstance(value, list):
-            for part in value:
-                without_fixed_costs(part)
-
-    without_fixed_costs(target)
-    path = Path(folder) / "small.json"
-    path.write_text(json.dumps(target))
-    return str(path)
 
 
 class Applied(logging.Handler):
