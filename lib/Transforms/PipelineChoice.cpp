@@ -65,11 +65,19 @@ private:
   /// Tries all orders that begin with `done`, after which the program is
   /// `input`. Returns false if one cannot be priced.
   bool explore(ModuleOp input, const Order &done);
-  const Tried *findBest() const;
+  /// The best of the orders, or of those of local passes alone.
+  const Tried *findBest(bool isLocalOnly = false) const;
   bool doesNothingAfter(const Order &done, StringRef pass) const {
     return inert.contains({done, pass});
   }
 
+  /// How many local passes rewrite the program after an order.
+  unsigned countLocal(const Order &done) const {
+    return llvm::count_if(getCompeting(), [&](StringRef pass) {
+      return isLocal(pass) && !llvm::is_contained(done, pass) &&
+             !doesNothingAfter(done, pass);
+    });
+  }
   /// Sets the rewrites of local passes that compete in `base`, and their
   /// classes.
   void findComponents(ModuleOp base);
@@ -142,7 +150,7 @@ bool PipelineChooser::explore(ModuleOp input, const Order &done) {
   return true;
 }
 
-const Tried *PipelineChooser::findBest() const {
+const Tried *PipelineChooser::findBest(bool isLocalOnly) const {
   const Tried *best = nullptr;
   // Of equal ones, take the one whose passes come in their default order.
   auto getPlaces = [&](const Order &order) {
@@ -159,9 +167,12 @@ const Tried *PipelineChooser::findBest() const {
     return std::pair(a.order.size(), getPlaces(a.order)) <
            std::pair(b.order.size(), getPlaces(b.order));
   };
-  for (const Tried &candidate : tried)
+  for (const Tried &candidate : tried) {
+    if (isLocalOnly && !llvm::all_of(candidate.order, isLocal))
+      continue;
     if (!best || isBetter(candidate, *best))
       best = &candidate;
+  }
   return best;
 }
 
@@ -190,6 +201,9 @@ std::vector<Order> PipelineChooser::getLocalOrders() const {
 }
 
 void PipelineChooser::findComponents(ModuleOp base) {
+  local = RewriteTrials();
+  classOf.clear();
+  secondsOfOrder.clear();
   for (const Order &order : getLocalOrders()) {
     OwningOpRef<ModuleOp> trial = base.clone();
     RewriteTrials::Recorder recorder(local);
@@ -361,6 +375,16 @@ std::optional<PipelineChoice> PipelineChooser::choose() {
   const Tried *best = findBest();
   if (!best)
     return std::nullopt;
+  // Different orders in different places may be faster than any order of the
+  // whole program.
+  const Tried *localBest = findBest(/*isLocalOnly=*/true);
+  if (!isAlways() && localBest && localBest != best && countLocal({}) > 1) {
+    findComponents(*start);
+    Assignment assignment =
+        assign(*start, localBest->order, localBest->seconds);
+    if (isFaster(assignment.seconds, best->seconds))
+      best = localBest;
+  }
 
   PipelineChoice choice;
   append(choice.steps, trials.getHead());
@@ -386,11 +410,7 @@ std::optional<PipelineChoice> PipelineChooser::choose() {
     append(middle, trials.getSteps(pass));
     done.push_back(pass);
   }
-  // Whether several local passes rewrite the same program.
-  unsigned numLocal = llvm::count_if(getCompeting(), [&](StringRef pass) {
-    return isLocal(pass) && !llvm::is_contained(done, pass) &&
-           !doesNothingAfter(done, pass);
-  });
+  unsigned numLocal = countLocal(done);
   Order rest(ArrayRef(best->order).drop_front(numWhole));
   if (numLocal < 2) {
     for (StringRef pass : rest) {

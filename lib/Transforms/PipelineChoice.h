@@ -18,7 +18,8 @@
 //      local passes. Components of equal ops, such as those of the layers of a
 //      model, choose together. Starting from the best order of step 1, each
 //      class of components in turn takes the order with which the whole
-//      program is fastest.
+//      program is fastest. The same is tried from the best order of local
+//      passes alone.
 //
 // A trial ends with the passes that follow in the pipeline, and runs each pass
 // until it finds nothing, so a rewrite counts with what it enables. A rewrite

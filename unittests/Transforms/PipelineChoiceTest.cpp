@@ -159,6 +159,40 @@ static std::string getScatterProgram(int64_t m, int64_t k, int64_t n,
              .str();
 }
 
+/// Two products of gathered values, the second of parts of the first one's
+/// result. Rows and columns are odd, so no rank can have a part of them.
+static std::string getTwoProducts(int64_t firstDepth, int64_t secondDepth) {
+  constexpr int64_t size = 8191;
+  std::string whole = llvm::formatv("tensor<{0}x{0}xbf16>", size);
+  auto getProduct = [&](int64_t number, int64_t depth) {
+    std::string x = llvm::formatv("tensor<{0}x{1}xbf16>", size, depth / 2);
+    std::string v = llvm::formatv("tensor<{1}x{0}xbf16>", size, depth / 2);
+    std::string h = llvm::formatv("tensor<{0}x{1}xbf16>", size, depth);
+    std::string g = llvm::formatv("tensor<{1}x{0}xbf16>", size, depth);
+    return llvm::formatv(
+               "%h{0} = tp.all_gather %x{0} gather_axis 1 group <\"0\", [0, 1]>"
+               " : {1} -> {2}\n"
+               "%g{0} = tp.all_gather %v{0} gather_axis 0 group <\"0\", [0, 1]>"
+               " : {3} -> {4}\n"
+               "%y{0} = tp.matmul %h{0}, %g{0} : ({2}, {4}) -> {5}\n",
+               number, x, h, v, g, whole)
+        .str();
+  };
+  return llvm::formatv(
+      "module attributes {{tp.groups = [#tp.group<\"0\", [0, 1]>]} {{\n"
+      "func.func @main(%x0: tensor<{0}x{1}xbf16>, %v0: tensor<{1}x{0}xbf16>) "
+      "-> {3} {{\n{4}"
+      "%s = tp.slice %y0 dim 1 start 0 step 1 : {3} -> tensor<{0}x{2}xbf16, "
+      "#tp.layout<strides = [{0}, 1]>>\n"
+      "%x1 = tp.copy %s : tensor<{0}x{2}xbf16, #tp.layout<strides = [{0}, 1]>>"
+      " -> tensor<{0}x{2}xbf16>\n"
+      "%v1 = tp.slice %y0 dim 0 start 0 step 1 : {3} -> "
+      "tensor<{2}x{0}xbf16>\n{5}"
+      "return %y1 : {3}\n} }",
+      size, firstDepth / 2, secondDepth / 2, whole, getProduct(0, firstDepth),
+      getProduct(1, secondDepth));
+}
+
 namespace {
 class PipelineChoice : public testing::Test {
 protected:
@@ -216,6 +250,16 @@ TEST_F(PipelineChoice, GathersAreFusedWhereThatIsFasterThanSplitting) {
     OwningOpRef<ModuleOp> chosen = run(*module, "", Policy::Profitable);
     EXPECT_TRUE(has<tp::AllGatherMatmulOp>(*chosen)) << ranks << " " << size;
   }
+}
+
+TEST_F(PipelineChoice, PlacesChooseForThemselves) {
+  // The fusion is faster for the first product, the split for the second.
+  OwningOpRef<ModuleOp> module = parse(getTwoProducts(3584, 5120));
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(checkThatNoneIsFaster(*module));
+  OwningOpRef<ModuleOp> chosen = run(*module, "", Policy::Profitable);
+  EXPECT_TRUE(has<tp::AllGatherMatmulOp>(*chosen));
+  EXPECT_TRUE(has<tp::AllReduceOp>(*chosen));
 }
 
 TEST_F(PipelineChoice, AlwaysMakesTheCheaperOfTwoThatExcludeEachOther) {
