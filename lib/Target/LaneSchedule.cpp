@@ -23,9 +23,14 @@ Value target::getSharedOperand(Operation *op, const OpPrice &price) {
   return isView ? op->getOperand(0) : Value();
 }
 
-LaneSchedule::Readiness *LaneSchedule::find(Value value) {
+Value LaneSchedule::resolve(Value value) const {
   while (Value other = substitutes.lookup(value))
     value = other;
+  return value;
+}
+
+LaneSchedule::Readiness *LaneSchedule::find(Value value) {
+  value = resolve(value);
   if (auto known = storageOf.find(value); known != storageOf.end())
     return &storages[known->second];
   std::optional<Readiness> readiness = outside ? outside(value) : std::nullopt;
@@ -74,8 +79,7 @@ void LaneSchedule::issue(Operation *op, const OpPrice &price) {
   Value shared = getSharedOperand(op, price);
   if (shared) {
     bool isKnown = find(shared);
-    while (Value other = substitutes.lookup(shared))
-      shared = other;
+    shared = resolve(shared);
     if (!isKnown) {
       storageOf[shared] = storages.size();
       storages.emplace_back();

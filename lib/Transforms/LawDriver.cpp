@@ -137,7 +137,7 @@ void LawDriver::takeFindings(Law &law, Findings &findings,
     if (Decision *decision =
             record(law, note.site, Decision::Outcome::NotApplicable, {}, {}))
       decision->text = note.remark.text;
-    if (context.isTrial || !laws.reportsRefusals)
+    if (!laws.reportsRefusals)
       continue;
     remark::analysis(note.remark.location, getRemark(note.remark.name))
         << remark::add("{0}", note.remark.text);
@@ -477,7 +477,7 @@ void LawDriver::report(const LawRemark &remark) {
 }
 
 void LawDriver::report(Operation *site, const PendingRefusal &pending) {
-  if (!laws.reportsRefusals || context.isTrial)
+  if (!laws.reportsRefusals)
     return;
   context.count("num-refused", 1);
   const Refusal &refusal = pending.refusal;
@@ -491,7 +491,7 @@ void LawDriver::report(Operation *site, const PendingRefusal &pending) {
 }
 
 void LawDriver::reportPending() {
-  if (context.isTrial)
+  if (!laws.reportsRefusals)
     return;
   // A site that lost its ops to another finding no longer matches, for reasons
   // that would only puzzle.

@@ -169,7 +169,8 @@ static constexpr unsigned maxRepetitions = 4;
 namespace {
 class PipelineRun {
 public:
-  PipelineRun(ModuleOp module, const PassRun &run) : module(module), run(run) {}
+  PipelineRun(ModuleOp module, const PassRun &run)
+      : module(module), run(run), checksRanks(!hasCollectiveOfSomeRanks()) {}
 
   enum class Reports { Everything, Rewrites, Nothing };
 
@@ -179,6 +180,12 @@ public:
   std::vector<PassFailure> takeFailures() { return std::move(failures); }
 
 private:
+  bool hasCollectiveOfSomeRanks() {
+    return llvm::any_of(
+        module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+          return !function.isExternal() && findCollectiveOfSomeRanks(function);
+        });
+  }
   llvm::Expected<std::vector<ChosenStep>> getSteps();
   /// Returns the index of the step that failed, if one has.
   llvm::Expected<std::optional<size_t>> attempt(ArrayRef<ChosenStep> steps,
@@ -186,6 +193,9 @@ private:
 
   ModuleOp module;
   const PassRun &run;
+  /// False for a text module that has such collectives from the beginning; it
+  /// is not written for each rank.
+  bool checksRanks;
   /// Passes that have failed.
   llvm::StringSet<> excluded;
   std::vector<PassFailure> failures;
@@ -216,11 +226,6 @@ llvm::Expected<std::vector<ChosenStep>> PipelineRun::getSteps() {
 llvm::Expected<std::optional<size_t>>
 PipelineRun::attempt(ArrayRef<ChosenStep> steps, Reports reports) {
   MLIRContext *context = module.getContext();
-  // A text module may have such collectives; it is not written for each rank.
-  bool checksRanks =
-      llvm::none_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
-        return !function.isExternal() && findCollectiveOfSomeRanks(function);
-      });
   PassManager manager(context);
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (llvm::Error error = addPasses(

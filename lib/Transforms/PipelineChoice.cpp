@@ -78,18 +78,27 @@ private:
              !doesNothingAfter(done, pass);
     });
   }
+  /// Whether an order of local passes leaves out some.
+  bool isPartial(const Order &order) const;
   /// Sets the rewrites of local passes that compete in `base`, and their
   /// classes.
   void findComponents(ModuleOp base);
+  /// The orders that a place may choose.
   std::vector<Order> getLocalOrders() const;
+  /// One of the components of a class.
+  const RewriteComponent &getExample(unsigned classIndex) const {
+    return (*components)[llvm::find(classOf, classIndex) - classOf.begin()];
+  }
   Assignment assign(ModuleOp base, const Order &start, double seconds);
   std::vector<ChosenStep> getSteps(const Assignment &assignment) const;
   /// Says at sites of rewrites that are not made what they would have cost.
   void explain(const Assignment &assignment, std::vector<ChosenStep> &steps);
   void explainWhole(const Tried &best, bool withLocal,
                     std::vector<ChosenStep> &steps);
-  std::string getText(double seconds, StringRef with, double best,
-                      const std::string &chosen) const;
+  analysis::Refusal getRefusal(double seconds, const std::string &with,
+                               double best, const std::string &chosen) const;
+  /// Leaves passes to a later run.
+  void removePostponed(Assignment &assignment) const;
 
   ModuleOp module;
   PipelineTrials &trials;
@@ -180,23 +189,22 @@ const Tried *PipelineChooser::findBest(bool isLocalOnly) const {
 // Components
 //===----------------------------------------------------------------------===//
 
+bool PipelineChooser::isPartial(const Order &order) const {
+  return order.size() < size_t(llvm::count_if(getCompeting(), isLocal));
+}
+
 std::vector<Order> PipelineChooser::getLocalOrders() const {
-  Order passes;
-  for (StringRef pass : getCompeting())
-    if (isLocal(pass))
-      passes.push_back(pass);
   std::vector<Order> orders = {{}};
   for (size_t index = 0; index < orders.size(); ++index)
-    for (StringRef pass : passes)
-      if (!llvm::is_contained(orders[index], pass)) {
+    for (StringRef pass : getCompeting())
+      if (isLocal(pass) && !llvm::is_contained(orders[index], pass)) {
         Order longer = orders[index];
         longer.push_back(pass);
         orders.push_back(longer);
       }
   if (isAlways())
-    llvm::erase_if(orders, [&](const Order &order) {
-      return order.size() < passes.size();
-    });
+    llvm::erase_if(orders,
+                   [&](const Order &order) { return isPartial(order); });
   return orders;
 }
 
@@ -205,6 +213,9 @@ void PipelineChooser::findComponents(ModuleOp base) {
   classOf.clear();
   secondsOfOrder.clear();
   for (const Order &order : getLocalOrders()) {
+    // Its rewrites are those with which a longer one begins.
+    if (isPartial(order))
+      continue;
     OwningOpRef<ModuleOp> trial = base.clone();
     RewriteTrials::Recorder recorder(local);
     for (StringRef pass : order)
@@ -245,8 +256,8 @@ PipelineChooser::getSteps(const Assignment &assignment) const {
       llvm::for_each(own, [&](unsigned index) { scope->allow(index); });
       if (order == assignment.orders.back())
         scope->allowOthers();
-      for (PassStep &step : trials.getSteps(pass))
-        steps.push_back({std::move(step), scope});
+      for (const PassStep &step : trials.getSteps(pass))
+        steps.push_back({step, scope});
     }
   return steps;
 }
@@ -256,11 +267,9 @@ PipelineChooser::assign(ModuleOp base, const Order &start, double seconds) {
   Assignment best{SmallVector<Order>(numClasses + 1, start), seconds};
   unsigned numTrials = 0;
   for (unsigned index = 0; index < numClasses; ++index) {
-    auto component = llvm::find(classOf, index) - classOf.begin();
     secondsOfOrder[{index, best.orders[index]}] = best.seconds;
-    const RewriteComponent &rewritten = (*components)[component];
-    if (rewritten.passes.size() < 2 &&
-        llvm::is_contained(start, rewritten.passes.front()))
+    ArrayRef<StringRef> passes = getExample(index).passes.getArrayRef();
+    if (passes.size() < 2 && llvm::is_contained(start, passes.front()))
       continue;
     for (const Order &order : getLocalOrders()) {
       if (order == best.orders[index] || ++numTrials > maxComponentTrials)
@@ -286,13 +295,36 @@ PipelineChooser::assign(ModuleOp base, const Order &start, double seconds) {
 // The choice
 //===----------------------------------------------------------------------===//
 
-std::string PipelineChooser::getText(double seconds, StringRef with,
-                                     double best,
-                                     const std::string &chosen) const {
-  return "another rewrite excludes it: a step takes " +
-         formatMicroseconds(seconds) + " with " + with.str() + ", and " +
-         formatMicroseconds(best) + " with " + chosen + ", on " +
-         trials.getTargetName().str();
+analysis::Refusal PipelineChooser::getRefusal(double seconds,
+                                              const std::string &with,
+                                              double best,
+                                              const std::string &chosen) const {
+  return {nullptr, analysis::RefusalCode::Conflict,
+          "another rewrite excludes it: a step takes " +
+              formatMicroseconds(seconds) + " with " + with + ", and " +
+              formatMicroseconds(best) + " with " + chosen + ", on " +
+              trials.getTargetName().str()};
+}
+
+/// Refuses a rewrite that a trial of `pass` made.
+static void refuse(const TriedRewrite &made, StringRef pass,
+                   const analysis::Refusal &refusal, ComponentScope &scope) {
+  if (made.pass == pass && made.site)
+    scope.refuse(*made.site, made.law, refusal);
+}
+
+void PipelineChooser::removePostponed(Assignment &assignment) const {
+  for (auto [index, order] : llvm::enumerate(assignment.orders)) {
+    auto postponed =
+        llvm::find_if(order, [&](StringRef pass) { return isPostponed(pass); });
+    if (postponed == order.end())
+      continue;
+    // The later run makes its rewrites first where they exclude others.
+    if (index < numClasses && getExample(index).passes.size() > 1)
+      order.erase(postponed, order.end());
+    else
+      order.erase(postponed);
+  }
 }
 
 void PipelineChooser::explain(const Assignment &assignment,
@@ -318,14 +350,11 @@ void PipelineChooser::explain(const Assignment &assignment,
           other = &entry;
       if (!other)
         continue;
-      for (unsigned rewrite : component.rewrites) {
-        const TriedRewrite &made = local.getRewrites()[rewrite];
-        if (made.pass == pass && made.site)
-          scope->refuse(*made.site, made.law,
-                        {nullptr, analysis::RefusalCode::Conflict,
-                         getText(other->second, describe(other->first.second),
-                                 assignment.seconds, describe(chosen))});
-      }
+      analysis::Refusal refusal =
+          getRefusal(other->second, describe(other->first.second),
+                     assignment.seconds, describe(chosen));
+      for (unsigned rewrite : component.rewrites)
+        refuse(local.getRewrites()[rewrite], pass, refusal, *scope);
     }
     if (!scope->isEmpty())
       explanations.push_back({trials.getSteps(pass).front(), scope});
@@ -350,12 +379,11 @@ void PipelineChooser::explainWhole(const Tried &best, bool withLocal,
       continue;
     auto scope = std::make_shared<ComponentScope>(componentOf,
                                                   ArrayRef<RewriteComponent>());
+    analysis::Refusal refusal =
+        getRefusal(other->seconds, describe(other->order), best.seconds,
+                   describe(best.order));
     for (const TriedRewrite &made : first.getRewrites())
-      if (made.pass == pass && made.site)
-        scope->refuse(*made.site, made.law,
-                      {nullptr, analysis::RefusalCode::Conflict,
-                       getText(other->seconds, describe(other->order),
-                               best.seconds, describe(best.order))});
+      refuse(made, pass, refusal, *scope);
     if (!scope->isEmpty())
       explanations.push_back({trials.getSteps(pass).front(), scope});
   }
@@ -377,13 +405,15 @@ std::optional<PipelineChoice> PipelineChooser::choose() {
     return std::nullopt;
   // Different orders in different places may be faster than any order of the
   // whole program.
+  std::optional<Assignment> assignment;
   const Tried *localBest = findBest(/*isLocalOnly=*/true);
   if (!isAlways() && localBest && localBest != best && countLocal({}) > 1) {
     findComponents(*start);
-    Assignment assignment =
-        assign(*start, localBest->order, localBest->seconds);
-    if (isFaster(assignment.seconds, best->seconds))
+    Assignment ofPlaces = assign(*start, localBest->order, localBest->seconds);
+    if (isFaster(ofPlaces.seconds, best->seconds)) {
       best = localBest;
+      assignment = std::move(ofPlaces);
+    }
   }
 
   PipelineChoice choice;
@@ -422,25 +452,14 @@ std::optional<PipelineChoice> PipelineChooser::choose() {
     addInert();
   } else {
     addInert();
-    findComponents(*base);
-    Assignment assignment = assign(*base, rest, best->seconds);
-    Assignment kept = assignment;
-    for (auto [index, order] : llvm::enumerate(kept.orders)) {
-      auto postponed = llvm::find_if(
-          order, [&](StringRef pass) { return isPostponed(pass); });
-      if (postponed == order.end())
-        continue;
-      // The later run makes its rewrites first where they exclude others.
-      auto *own = index < numClasses ? llvm::find(classOf, index) : nullptr;
-      bool competesHere =
-          own && (*components)[own - classOf.begin()].passes.size() > 1;
-      if (competesHere)
-        order.erase(postponed, order.end());
-      else
-        order.erase(postponed);
+    if (!assignment) {
+      findComponents(*base);
+      assignment = assign(*base, rest, best->seconds);
     }
+    Assignment kept = *assignment;
+    removePostponed(kept);
     std::vector<ChosenStep> steps = getSteps(kept);
-    explain(assignment, steps);
+    explain(*assignment, steps);
     middle.insert(middle.end(), steps.begin(), steps.end());
     choice.components = components;
   }

@@ -38,9 +38,13 @@ llvm::Error PipelineTrials::plan(const llvm::StringSet<> &excluded) {
     end = begin;
   head.assign(steps->begin(), begin);
   tail.assign(end, steps->end());
-  for (auto step = begin; step != end; ++step)
-    if (competes(*step))
+  for (auto step = begin; step != end; ++step) {
+    if (competes(*step)) {
       competing.push_back(findPassTraits(step->name)->name);
+      stepsOfCompeting.emplace_back();
+    }
+    stepsOfCompeting.back().push_back(*step);
+  }
   return llvm::Error::success();
 }
 
@@ -55,17 +59,8 @@ bool PipelineTrials::loadPrices(func::FuncOp function) {
   return true;
 }
 
-std::vector<PassStep> PipelineTrials::getSteps(StringRef pass) const {
-  // A pass that needs normalizing gets it only after a pass that normalizes.
-  std::string text;
-  for (const PassStep &step : head)
-    text += step.name + ",";
-  PassSettings own = settings;
-  own.isForPyTorch = false;
-  std::vector<PassStep> steps =
-      llvm::cantFail(planPipeline(text + pass.str(), own));
-  steps.erase(steps.begin(), steps.begin() + head.size());
-  return steps;
+ArrayRef<PassStep> PipelineTrials::getSteps(StringRef pass) const {
+  return stepsOfCompeting[llvm::find(competing, pass) - competing.begin()];
 }
 
 void commute::append(std::vector<ChosenStep> &steps, ArrayRef<PassStep> added) {
@@ -117,14 +112,14 @@ PipelineTrials::run(ModuleOp input, ArrayRef<ChosenStep> steps,
 std::optional<bool>
 PipelineTrials::run(ModuleOp input, StringRef pass,
                     RewriteTrials::Recorder *recorder) const {
-  std::vector<PassStep> steps = getSteps(pass);
+  ArrayRef<PassStep> steps = getSteps(pass);
   if (recorder)
     recorder->setPass(pass);
   std::optional<bool> isChanged =
       run(input, ChosenStep{steps.front(), nullptr}, recorder);
   if (isChanged == true) {
     std::vector<ChosenStep> others;
-    append(others, ArrayRef(steps).drop_front());
+    append(others, steps.drop_front());
     if (!run(input, others))
       return std::nullopt;
   }

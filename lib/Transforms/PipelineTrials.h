@@ -53,8 +53,8 @@ public:
 
   /// The steps before those that compete.
   llvm::ArrayRef<PassStep> getHead() const { return head; }
-  /// The pass, and what normalizes its result.
-  std::vector<PassStep> getSteps(llvm::StringRef pass) const;
+  /// A pass that competes, and what normalizes its result.
+  llvm::ArrayRef<PassStep> getSteps(llvm::StringRef pass) const;
   /// Adds the steps after those that compete.
   void appendTail(std::vector<ChosenStep> &steps) const;
   /// All passes in their default order.
@@ -74,6 +74,7 @@ private:
   PassSettings settings;
   std::vector<PassStep> head, tail;
   llvm::SmallVector<llvm::StringRef, 3> competing;
+  std::vector<std::vector<PassStep>> stepsOfCompeting;
   std::unique_ptr<PassPrices> prices;
 };
 

@@ -275,24 +275,21 @@ std::optional<double> RegionCosts::getSeconds(unsigned opClass, bool isLocal,
   double parts = isLocal ? region.group.getSize() / getPaddedShare() : 1;
   switch (entry.role) {
   case RegionRole::RowLocal:
-    return price.getShardSeconds(
-        entry.op,
-        cast<tp::DimensionRuleOpInterface>(entry.op).getDimensionRule(),
-        entry.factor, parts / scale);
   case RegionRole::RowReduction: {
     std::optional<double> seconds = price.getShardSeconds(
         entry.op,
         cast<tp::DimensionRuleOpInterface>(entry.op).getDimensionRule(),
         entry.factor, parts / scale);
+    if (entry.role == RegionRole::RowLocal || !isLocal)
+      return seconds;
     // The size of the results does not depend on the number of rows.
     for (Value result : entry.op->getResults()) {
       std::optional<int64_t> bytes = price.getBytes(result.getType());
       if (!seconds || !bytes)
         return std::nullopt;
-      if (isLocal)
-        *seconds += price.getCommunicationSeconds(
-            tp::CommunicationKind::AllReduce, region.group, *bytes,
-            /*rearranges=*/false);
+      *seconds += price.getCommunicationSeconds(
+          tp::CommunicationKind::AllReduce, region.group, *bytes,
+          /*rearranges=*/false);
     }
     return seconds;
   }

@@ -70,6 +70,14 @@ SmallVector<Operation *> RegionFinding::getRefusedSites(Operation *site) const {
   return reduces;
 }
 
+/// The value of a region that its all_reduce leads to.
+static Value getReducedValue(const ShardRegion &region, Operation *reduce) {
+  auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
+    return !op.chain.empty() && op.chain.front() == reduce;
+  });
+  return entry->op->getResult(0);
+}
+
 void RegionFinding::explain(Refusal &refusal, Operation *site,
                             const Draft &draft, const Price &price,
                             const target::PriceModel &model) const {
@@ -80,10 +88,7 @@ void RegionFinding::explain(Refusal &refusal, Operation *site,
                      "have no value";
     return;
   }
-  auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
-    return !op.chain.empty() && op.chain.front() == site;
-  });
-  Value result = entry->op->getResult(0);
+  Value result = getReducedValue(region, site);
   // Most often, the dims that cannot be sharded equally are the ones that the
   // user meant.
   auto known = state.regions.indivisible.find(site);
@@ -138,15 +143,12 @@ void RegionFinding::explainUnstated(Refusal &refusal, Operation *reduce,
                                     const Price &price) const {
   auto [before, after] = *unstated.seconds;
   bool isAlways = refusal.code == RefusalCode::NoProgress;
-  auto entry = llvm::find_if(lacking.ops, [&](const RegionOp &op) {
-    return !op.chain.empty() && op.chain.front() == reduce;
-  });
   refusal.code = RefusalCode::Varying;
   refusal.blocker = unstated.user;
   refusal.reason = llvm::formatv(
       "along dim {0}, {1}; with that, sequence parallelism would take {2} "
       "instead of {3} on {4}",
-      lacking.dims.lookup(entry->op->getResult(0)), unstated.reason,
+      lacking.dims.lookup(getReducedValue(lacking, reduce)), unstated.reason,
       formatMicroseconds(after), formatMicroseconds(before),
       state.getModel().getTarget().name);
   // A strategy that asks for no gain does not refuse by this price.

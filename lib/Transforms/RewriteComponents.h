@@ -41,8 +41,7 @@ struct RewriteComponent {
 /// same function.
 class RewriteTrials {
 public:
-  /// Returns the listener for one pass of a trial. A trial of several passes
-  /// needs one `begin` only.
+  /// Listens to the passes of one trial, one after the other.
   class Recorder : public RewriteListener {
   public:
     Recorder(RewriteTrials &trials) : trials(trials) {}

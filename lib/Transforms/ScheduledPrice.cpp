@@ -56,8 +56,9 @@ Price ScheduledPrices::getPrice(
     include(place->getPrevNode() ? place->getPrevNode() : place);
   if (begin == ops.size())
     return Price::get(0, draft.getSeconds(model));
-  begin = std::min(begin, places.lookup(draft.position));
-  end = std::max(end, places.lookup(draft.position));
+  size_t position = places.lookup(draft.position);
+  begin = std::min(begin, position);
+  end = std::max(end, position);
   // Up to the first op that needs its results, apart from views: whatever is
   // issued before may hide them.
   llvm::SmallDenseSet<Value, 4> results;

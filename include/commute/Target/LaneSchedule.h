@@ -70,10 +70,11 @@ public:
     return freeSeconds[static_cast<unsigned>(lane)];
   }
   std::optional<Readiness> findReadiness(mlir::Value value) const;
-  llvm::ArrayRef<LaneEvent> getEvents() const { return events; }
   std::vector<LaneEvent> takeEvents() { return std::move(events); }
 
 private:
+  /// The value that stands for another one.
+  mlir::Value resolve(mlir::Value value) const;
   /// The readiness that a value shares with those that it is a view of; null if
   /// nothing is known of it.
   Readiness *find(mlir::Value value);
