@@ -51,9 +51,8 @@ def _spellings(bench, term):
     if op == "add_k" and fits and _fits(of.dtype, -k):
         yield call("sub_k", a, -k)
         yield call("add_k", call("add_k", a, k - 1), 1)
-    if op == "sub" and is_of_integers and is_integer(bench.tensor(b)) and b is not None:
-        if bench.tensor(b).dtype == tensor.dtype != torch.uint8:
-            yield call("add", a, call("neg", b))
+    if op == "sub" and is_of_integers and bench.tensor(b).dtype == tensor.dtype != torch.uint8:
+        yield call("add", a, call("neg", b))
     if op == "mul_k" and k == 2:
         yield call("add", a, a)
     if is_of_integers and tensor.dtype == of.dtype and isinstance(k, int):
@@ -70,9 +69,10 @@ def _spellings(bench, term):
             yield call("sub", call("bits_or_k", a, k), call("bits_and_k", a, k))
         if op == "bits_or_k":
             yield call("add", call("bits_xor_k", a, k), call("bits_and_k", a, k))
-    if op == "floor_k" and a.op == "floor_k" and k > 0 and a.numbers[0] > 0:
-        if _fits(of.dtype, k * a.numbers[0]):
-            yield call("floor_k", a.operands[0], k * a.numbers[0])
+    if op == "floor_k" and a.op == "floor_k" and k > 0 and a.numbers[0] > 0 and is_of_integers:
+        with_both = k * a.numbers[0]
+        if _fits(of.dtype, with_both):
+            yield call("floor_k", a.operands[0], with_both)
     if op == "square":
         yield call("mul", a, a)
         yield call("pow_k", a, 2)
@@ -107,10 +107,9 @@ def _spellings(bench, term):
     if op in ("largest", "least") and of.dim() == 1 and is_of_integers:
         yield call("select", call("sort", a), 0, -1 if op == "largest" else 0)
     if op == "mul" and a.op == "cast" and is_truth(bench.tensor(a.operands[0])):
-        if tensor.is_floating_point() and bench.tensor(b).is_floating_point():
-            zeros = call("mul_k", b, 0.0)
-            if bench.tensor(b).shape == tensor.shape:
-                yield call("where", a.operands[0], b, zeros)
+        factor = bench.tensor(b)
+        if factor.is_floating_point() and factor.shape == tensor.shape:
+            yield call("where", a.operands[0], b, call("mul_k", b, 0.0))
 
 
 def _fits(dtype, number):
@@ -173,8 +172,7 @@ def _misses(term):
             yield Term(term.op, term.operands, (*numbers[:-1], numbers[-1] + delta))
     if len(term.operands) == 2:
         yield Term(term.op, term.operands[::-1], numbers)
-    for operand in term.operands:
-        yield operand
+    yield from term.operands
     if term.op == "floor_k":
         # Rounded toward zero, and back again.
         (k,) = numbers
