@@ -4,6 +4,8 @@
     fuzz/verify_pairs.py --pairs 100000
     fuzz/verify_pairs.py --seconds 600 --first-seed 1000000
     fuzz/verify_pairs.py --first-seed 1234 --pairs 1 --show
+    fuzz/verify_pairs.py --generator planted --pairs 10000
+    fuzz/verify_pairs.py --generator exhaustive --pairs 10000 --results after.json
 
 Each pair is a random program on several ranks and the same program with some
 calls spelled otherwise, or with one fault planted, or both. PyTorch computes both
@@ -11,12 +13,20 @@ on all ranks in float64 and says whether they are equal; then the prover must no
 say otherwise. Failures are written to build/fuzz-verify, each with both archives
 and a script that makes it again.
 
+Two other generators know what is equal by other means than samples near the numbers
+that programs hold. "planted" chooses the integers first and plants a difference that
+shows there; "exhaustive" makes programs so small that PyTorch evaluates them on all
+integers. `--results` writes all verdicts, which fuzz/pairs/verdict_changes.py compares
+with those of another run.
+
 Exit code 0: no verdict "equivalent" of programs that differ, no error, no crash,
 and few enough verdicts "different" of programs that do not.
 """
 
 import argparse
 import collections
+import importlib
+import json
 import multiprocessing
 import os
 import resource
@@ -40,11 +50,28 @@ MEMORY = 12 << 30
 FALSE_DIFFERENT_BAR = 1000
 
 
-def work(queue, seeds, end, folder):
-    """Checks the pairs of some seeds; tells of each when it begins and ends."""
+GENERATORS = ("random", "planted", "exhaustive")
+# A generator may show thousands of failures of one kind; so many leave a reproducer.
+REPRODUCERS = 500
+
+
+def get_check(generator):
+    """The function that makes, judges and verifies the pair of a seed."""
     from commute import _commute
+    from pairs import campaign, verdicts
+
+    if generator == "random":
+        return lambda seed, times: campaign.check(_commute, seed, times)
+    source = importlib.import_module(f"pairs.{generator}")
+    return lambda seed, times: verdicts.check(_commute, source, seed, times)
+
+
+def work(queue, seeds, end, folder, generator):
+    """Checks the pairs of some seeds; tells of each when it begins and ends."""
     from pairs import campaign
 
+    check = get_check(generator)
+    written = 0
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     campaign.prepare()
     for seed in seeds:
@@ -53,14 +80,15 @@ def work(queue, seeds, end, folder):
         queue.put(("begin", seed))
         times = {}
         try:
-            pair, texts, outcome = campaign.check(_commute, seed, times)
+            pair, texts, outcome = check(seed, times)
         except Exception:
             # Of the campaign itself: nothing was judged.
             outcome = campaign.Outcome(seed, campaign.ERROR, traceback.format_exc())
             queue.put(("end", (outcome, times)))
             continue
-        if outcome.kind in campaign.SHOWN:
-            campaign.write_reproducer(folder, pair, texts, outcome)
+        if outcome.kind in campaign.SHOWN and written < REPRODUCERS:
+            written += 1
+            campaign.write_reproducer(folder, pair, texts, outcome, generator)
         queue.put(("end", (outcome, times)))
     queue.put(("done", None))
 
@@ -68,16 +96,18 @@ def work(queue, seeds, end, folder):
 class Worker:
     """A process; one that dies or hangs costs the pair it was at."""
 
-    def __init__(self, seeds, end, folder):
+    def __init__(self, seeds, end, options):
         # A range: there may be very many.
-        self.seeds, self.end, self.folder = seeds, end, folder
+        self.seeds, self.end, self.options = seeds, end, options
         self.start()
 
     def start(self):
         context = multiprocessing.get_context("fork")
         self.queue = context.SimpleQueue()
         self.process = context.Process(
-            target=work, args=(self.queue, self.seeds, self.end, self.folder), daemon=True
+            target=work,
+            args=(self.queue, self.seeds, self.end, self.options.folder, self.options.generator),
+            daemon=True,
         )
         self.process.start()
         self.current, self.is_done = None, False
@@ -110,6 +140,11 @@ class Campaign:
         self.skipped = collections.Counter()
         self.mutated = collections.Counter()
         self.times = collections.Counter()
+        # Of pairs whose difference is known: outcomes by kind, and the tags of wrong verdicts.
+        self.kinds = collections.defaultdict(collections.Counter)
+        self.tags = collections.defaultdict(collections.Counter)
+        self.equal = collections.Counter()
+        self.results = {}
 
     def run(self):
         options = self.options
@@ -117,7 +152,7 @@ class Campaign:
         end = start + (options.seconds or 10**9)
         last = options.first_seed + (options.pairs or 10**8)
         workers = [
-            Worker(range(options.first_seed + i, last, options.jobs), end, self.folder)
+            Worker(range(options.first_seed + i, last, options.jobs), end, options)
             for i in range(options.jobs)
         ]
         shown = start
@@ -168,10 +203,12 @@ class Campaign:
             from pairs import campaign, export_schema
 
             campaign.prepare()
-            pair = campaign.make_pair(outcome.seed)
+            generator = self.options.generator
+            name = "campaign" if generator == "random" else generator
+            pair = importlib.import_module(f"pairs.{name}").make_pair(outcome.seed)
             texts = [export_schema.to_text(program) for program in (pair.first, pair.second)]
             outcome.changes = tuple(pair.changes)
-            campaign.write_reproducer(self.folder, pair, texts, outcome)
+            campaign.write_reproducer(self.folder, pair, texts, outcome, generator)
 
         process = multiprocessing.get_context("fork").Process(target=write)
         process.start()
@@ -184,9 +221,22 @@ class Campaign:
             self.gaps[outcome.reason] += 1
         if outcome.kind == self.module.SKIPPED:
             self.skipped[outcome.reason] += 1
+        self.results[str(outcome.seed)] = {
+            "outcome": outcome.kind,
+            "verdict": outcome.verdict_name or outcome.kind,
+            "kind": outcome.pair_kind,
+        }
+        if outcome.pair_kind:
+            self.kinds[outcome.pair_kind][outcome.kind] += 1
+            self.equal[outcome.kind] += bool(outcome.is_equal)
+            self.tags[outcome.kind].update(outcome.tags)
         if outcome.kind in self.module.SHOWN or self.options.show:
             print(f"seed {outcome.seed}: {outcome.kind}: {outcome.reason}", flush=True)
-            print(f"  {'; '.join(outcome.changes)}\n  prover: {outcome.verdict[:300]}", flush=True)
+            separator = "\n  " if outcome.pair_kind else "; "
+            print(
+                f"  {separator.join(outcome.changes)}\n  prover: {outcome.verdict[:300]}",
+                flush=True,
+            )
 
     def line(self):
         return ", ".join(f"{count} {kind}" for kind, count in self.counts.most_common())
@@ -198,11 +248,15 @@ class Campaign:
             f"[fuzz] {judged} pairs from seed {self.options.first_seed}, {judged / self.seconds:.1f} a second"
         )
         kinds = (m.AGREED_EQUAL, m.AGREED_DIFFERENT, m.FALSE_EQUIVALENT, m.FALSE_DIFFERENT, m.GAP,
-                 m.UNDECIDED, m.NOT_PROVEN, m.ERROR, m.CRASH, m.SKIPPED)  # fmt: skip
+                 m.UNDECIDED, m.NOT_PROVEN, m.DRAWN_EQUAL, m.DRAWN_DIFFERENT, m.ERROR, m.CRASH,
+                 m.SKIPPED)  # fmt: skip
         for kind in kinds:
             print(f"  {self.counts[kind]:7} {kind}")
         for reason, count in [*self.gaps.most_common(), *self.skipped.most_common(5)]:
             print(f"  {count:7} {reason}")
+        self.report_kinds()
+        if self.options.results:
+            self.write_results()
         total = sum(self.times.values()) or 1
         print(f"  {judged / total:.1f} pairs a second of processor time")
         print(
@@ -214,16 +268,48 @@ class Campaign:
         is_bad = any(self.counts[kind] for kind in (m.FALSE_EQUIVALENT, m.ERROR, m.CRASH))
         return 1 if is_bad or self.counts[m.FALSE_DIFFERENT] * FALSE_DIFFERENT_BAR > judged else 0
 
+    def report_kinds(self):
+        """Of pairs whose difference is known: what became of each kind."""
+        if not self.kinds:
+            return
+        m = self.module
+        columns = [m.AGREED_EQUAL, m.AGREED_DIFFERENT, m.FALSE_EQUIVALENT, m.FALSE_DIFFERENT,
+                   m.NOT_PROVEN, m.DRAWN_EQUAL, m.DRAWN_DIFFERENT]  # fmt: skip
+        columns = [name for name in columns if self.counts[name]]
+        print(f"  {'':20}" + "".join(f"{name:>20}" for name in columns))
+        for kind, counts in sorted(self.kinds.items()):
+            print(f"  {kind:20}" + "".join(f"{counts[name]:20}" for name in columns))
+        print("  false equivalent, by tag:")
+        for tag, count in self.tags[m.FALSE_EQUIVALENT].most_common():
+            print(f"  {count:7} {tag}")
+        equal, unproven = sum(self.equal.values()), self.equal[m.NOT_PROVEN]
+        different = sum(sum(counts.values()) for counts in self.kinds.values()) - equal
+        for name, pairs, count in (
+            ("equal", equal, unproven),
+            ("different", different, self.counts[m.NOT_PROVEN] - unproven),
+        ):
+            print(f"  not proven: {count} of {pairs} {name} pairs, {count / max(pairs, 1):.1%}")
+
+    def write_results(self):
+        document = {
+            "generator": self.options.generator,
+            "build": str(BUILD),
+            "pairs": self.results,
+        }
+        self.options.results.write_text(json.dumps(document, indent=1))
+
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--generator", choices=GENERATORS, default="random")
     parser.add_argument("--pairs", type=int, help="how many; else until --seconds are over")
     parser.add_argument("--seconds", type=float, help="when to stop")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "fuzz-verify")
+    parser.add_argument("--results", type=Path, help="a JSON file for the verdicts of all pairs")
     parser.add_argument("--show", action="store_true", help="tell of every pair")
     options = parser.parse_args(arguments)
     if options.pairs is None and options.seconds is None:

@@ -63,13 +63,21 @@ class Outcome:
     kind: str
     reason: str = ""
     changes: tuple = ()
+    # What the prover says, in full and by name.
     verdict: str = ""
+    verdict_name: str = ""
+    # Of pairs whose difference is known (verdicts.py): what was planted, and what PyTorch says.
+    pair_kind: str = ""
+    tags: tuple = ()
+    is_equal: bool | None = None
 
 
 AGREED_EQUAL, AGREED_DIFFERENT = "both equal", "both different"
 FALSE_EQUIVALENT, FALSE_DIFFERENT = "false equivalent", "false different"
 GAP, UNDECIDED, NOT_PROVEN, ERROR = "gap", "judge undecided", "not proven", "error"
 SKIPPED, CRASH = "skipped", "crash"
+# The prover says that it drew integers, and found the programs equal for these.
+DRAWN_EQUAL, DRAWN_DIFFERENT = "drawn, and equal", "drawn, but different"
 FAILURES = (FALSE_EQUIVALENT, FALSE_DIFFERENT, ERROR, CRASH)
 # What leaves a reproducer.
 SHOWN = (*FAILURES, GAP, UNDECIDED)
@@ -123,7 +131,7 @@ def check(native, seed, times=None):
 
 def compare(pair, verdict, said, found):
     def outcome(kind, reason):
-        return Outcome(pair.seed, kind, reason, tuple(pair.changes), f"{verdict}: {said}")
+        return Outcome(pair.seed, kind, reason, tuple(pair.changes), f"{verdict}: {said}", verdict)
 
     if verdict == "error":
         return outcome(ERROR, said)
@@ -191,17 +199,20 @@ def describe(program):
     return "\n".join(lines)
 
 
-def write_reproducer(folder, pair, texts, outcome):
+def write_reproducer(folder, pair, texts, outcome, generator="random"):
     """Both archives, both programs in text, and how to make them again."""
     place = folder / f"{outcome.kind.replace(' ', '-')}-{outcome.seed}"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     for name, text in zip("AB", texts or ()):
         export_schema.save(place / f"{name}.pt2", text)
+    if getattr(pair, "ranges", None):
+        (place / "relations.json").write_text(pair.relations())
+    separator = "; " if generator == "random" else "\n"
     (place / "report.txt").write_text(
         f"seed {outcome.seed}: {outcome.kind}\n"
         f"judge: {outcome.reason}\nprover: {outcome.verdict}\n"
-        f"from A to B: {'; '.join(outcome.changes) or 'nothing'}\n"
+        f"from A to B: {separator.join(outcome.changes) or 'nothing'}\n"
         + "".join(
             f"\n{name}: {describe(p)}\n" for name, p in (("A", pair.first), ("B", pair.second))
         )
@@ -210,7 +221,8 @@ def write_reproducer(folder, pair, texts, outcome):
     script.write_text(
         "#!/bin/sh\n# Makes the pair again, judges and verifies it.\n"
         'cd "$(dirname "$0")/../../.." &&\n'
-        f".venv/bin/python fuzz/verify_pairs.py --first-seed {outcome.seed} --pairs 1 --show\n"
+        f".venv/bin/python fuzz/verify_pairs.py --first-seed {outcome.seed} --pairs 1 --show"
+        f"{'' if generator == 'random' else f' --generator {generator}'}\n"
     )
     script.chmod(0o755)
     return place

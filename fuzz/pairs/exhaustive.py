@@ -12,6 +12,7 @@ import random
 
 import torch
 
+from pairs import verdicts
 from pairs.respellings import miss, respell
 from pairs.terms import (
     FLOAT_FUNCTIONS,
@@ -272,7 +273,25 @@ class Maker:
         weight = self.truth(depth) if self.chance(0.5) else self.integer(depth)
         return call("mul", call("cast", weight, torch.float32), x)
 
+    def decided(self):
+        """Programs that decide alike, and choose otherwise; or one decides more often."""
+        depth = self.pick([1, 2, 2, 3])
+        x = call("input", "x")
+        double, none = call("mul_k", x, 2.0), call("mul_k", x, 0.0)
+        chosen, other = self.truth(depth), self.truth(self.pick(range(depth)))
+        both = call("and", chosen, other)
+        kind = self.pick(["shared", "masked", "product"])
+        if kind == "shared":
+            return call("where", both, x, none), call("where", both, double, none)
+        if kind == "masked":
+            return call("where", both, x, none), call("where", chosen, x, none)
+        weights = [call("cast", truth, torch.float32) for truth in (chosen, other)]
+        return call("mul", x, call("mul", *weights)), call("where", both, x, none)
+
     def make(self):
+        if self.chance(0.25):
+            first, second = (self.attempt(lambda term=term: term) for term in self.decided())
+            return "decided", first, respell(self.bench, second, self.random, 0.2)
         first = self.attempt(self.output)
         kind = self.pick(["respelled", "respelled", "near miss", "near miss", "near miss", "both"])
         second = first
@@ -345,7 +364,7 @@ def make_pair(seed, space=None):
         if maker.has_floats or any(
             inner.op in FLOAT_FUNCTIONS for term in terms for inner in term.inner_terms()
         ):
-            tags.append("functions of floats")
+            tags.append(verdicts.FLOAT_FUNCTIONS)
         if difference is not None and maker.is_equal_without_wrapping(terms):
             tags.append("by wrapping around alone")
         types = [f"{name} {dtype}" for name, (dtype, *_) in maker.inputs.items()]

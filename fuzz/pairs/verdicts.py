@@ -1,9 +1,16 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Pairs that PyTorch has judged, and the prover's verdicts of them."""
 
+import json
+import tempfile
+import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from pairs import campaign
+from pairs import campaign, export_schema
+
+# Of a pair that a law of such functions may make equal, which the prover does not know.
+FLOAT_FUNCTIONS = "functions of floats"
 
 
 class Skipped(Exception):
@@ -23,6 +30,65 @@ class Pair:
     # What was planted.
     kind: str
     tags: list = field(default_factory=list)
+    # Integers' ranges that are stated; the pair is then one of a reference and a rank.
+    ranges: dict = field(default_factory=dict)
+
+    def relations(self):
+        """How the rank's inputs and outputs are made of the reference's, as JSON."""
+        names = self.first.pool.inputs
+        return json.dumps(
+            {
+                "version": 1,
+                "ranges": self.ranges,
+                "inputs": {name: name for name in names},
+                "outputs": {"0": "replicated"},
+            }
+        )
+
+
+@dataclass
+class Answer:
+    """What the prover says of a pair."""
+
+    verdict: str
+    reason: str = ""
+    # "drawn": equal for the integers that were drawn, no more.
+    grade: str = ""
+
+
+def read_report(report):
+    messages = [difference["message"] for difference in report["differences"]]
+    reason = "; ".join(messages) or report.get("not_proven", "")
+    return Answer(report["verdict"], reason, report.get("grade", ""))
+
+
+def ask(native, pair, texts):
+    """The prover's verdict of a pair."""
+    (first, first_context), (second, second_context) = texts
+    limits = {"max_seconds": campaign.PROOF_SECONDS, "max_bytes": campaign.PROOF_BYTES}
+    try:
+        if pair.ranges:
+            return _ask_refinement(native, pair, texts, limits)
+        report = native.verify(
+            first, second, first_context=first_context, second_context=second_context, **limits
+        )
+    except (ValueError, RuntimeError) as error:
+        return Answer("error", str(error))
+    except MemoryError:
+        return Answer("error", "out of memory, beyond the budget of the proof")
+    return read_report(json.loads(report))
+
+
+def _ask_refinement(native, pair, texts, limits):
+    """Archives and relations: only these state ranges."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{name}.pt2" for name in ("reference", "rank0")]
+        for path, text in zip(paths, texts):
+            export_schema.save(path, text)
+        report, _ = native.refine(
+            str(paths[0]), [str(paths[1])], relations=pair.relations(), **limits
+        )
+    return read_report(json.loads(report))
 
 
 def get_difference(bench, programs, samples):
@@ -32,8 +98,15 @@ def get_difference(bench, programs, samples):
     no reason.
     """
     for sample in samples:
-        outputs = [bench.outputs(program, sample) for program in programs]
-        for index, (a, b) in enumerate(zip(*outputs, strict=True)):
+        try:
+            expected = bench.outputs(programs[0], sample)
+        except RuntimeError:
+            continue  # Such as a division by zero: not what the first program is for.
+        try:
+            found = bench.outputs(programs[1], sample)
+        except RuntimeError as error:
+            return f"sample {sample}: the second program fails: {str(error)[:100]}"
+        for index, (a, b) in enumerate(zip(expected, found, strict=True)):
             seen = compare_tensors(a, b)
             if seen:
                 return f"sample {sample}, output {index}: {seen}"
@@ -61,15 +134,38 @@ def compare_tensors(a, b):
     return f"at {list(where)} {a[where].item()} and {b[where].item()}"
 
 
-def compare(pair, verdict, said):
+def compare(pair, answer):
     """What came of a pair, given the verdict."""
-    kind = campaign.NOT_PROVEN
-    if verdict == "error":
-        kind = campaign.ERROR
-    elif verdict in ("equivalent", "refines"):
-        kind = campaign.AGREED_EQUAL if pair.is_equal else campaign.FALSE_EQUIVALENT
-    elif verdict in ("different", "does not refine"):
+    kind, reason = campaign.NOT_PROVEN, pair.difference or answer.reason
+    if answer.verdict == "error":
+        kind, reason = campaign.ERROR, answer.reason
+    elif answer.verdict in ("equivalent", "refines"):
+        if answer.grade:
+            kind = campaign.DRAWN_EQUAL if pair.is_equal else campaign.DRAWN_DIFFERENT
+        else:
+            kind = campaign.AGREED_EQUAL if pair.is_equal else campaign.FALSE_EQUIVALENT
+    elif answer.verdict != "not proven":
         kind = campaign.FALSE_DIFFERENT if pair.is_equal else campaign.AGREED_DIFFERENT
+        if kind == campaign.FALSE_DIFFERENT and FLOAT_FUNCTIONS in pair.tags:
+            kind, reason = campaign.GAP, "equal only by functions of floats"
+    said = f"{answer.verdict}: {answer.reason}"
     return campaign.Outcome(
-        pair.seed, kind, pair.difference or said, tuple(pair.changes), f"{verdict}: {said}"
-    )
+        pair.seed, kind, reason, tuple(pair.changes), said,
+        answer.verdict, pair.kind, tuple(pair.tags), pair.is_equal,
+    )  # fmt: skip
+
+
+def check(native, source, seed, times):
+    """Makes the pair of a seed and verifies it; `source` is a module with make_pair."""
+    clock = time.process_time
+    start = clock()
+    try:
+        pair = source.make_pair(seed)
+        texts = [export_schema.to_text(program) for program in (pair.first, pair.second)]
+    except Skipped as reason:
+        return None, None, campaign.Outcome(seed, campaign.SKIPPED, str(reason))
+    made = clock()
+    answer = ask(native, pair, texts)
+    times["making and judging"] = made - start
+    times["proving"] = clock() - made
+    return pair, texts, compare(pair, answer)
