@@ -206,7 +206,7 @@ def write_reproducer(folder, pair, texts, outcome, generator="random"):
     place.mkdir(parents=True)
     for name, text in zip("AB", texts or ()):
         export_schema.save(place / f"{name}.pt2", text)
-    if getattr(pair, "ranges", None):
+    if getattr(pair, "is_refinement", False):
         (place / "relations.json").write_text(pair.relations())
     separator = "; " if generator == "random" else "\n"
     (place / "report.txt").write_text(

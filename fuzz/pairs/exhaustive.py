@@ -373,6 +373,7 @@ def make_pair(seed, space=None):
             seed, *programs, changes, difference is None, difference or "", maker.space, tags
         )
         if maker.space == "stated":
+            pair.is_refinement = True
             pair.ranges = {name: list(STATED[name]) for name in maker.inputs}
         return pair
     raise Skipped("no pair came about")

@@ -84,6 +84,10 @@ class Given:
             # As wide as the chosen one, which may be rounded to integers.
             wide = known.abs().max() if known.numel() and chosen.random() < 0.5 else 1.0
             return normal * wide
+        if spec.high is not None:
+            drawn = torch.randint(spec.low, spec.high, known.shape, generator=generator)
+            is_known = torch.rand(known.shape, generator=generator) < chosen.choice([0.0, 0.5, 0.9])
+            return torch.where(is_known, known, drawn)
         kind = chosen.choice(["anew", "near", "moved", "mixed", "any", "alike"])
         if known.dtype == torch.bool or kind == "anew":
             return choose_integers(chosen, known.dtype, known.shape)

@@ -12,6 +12,7 @@ import zlib
 import torch
 
 from pairs.given import Given, choose_integers
+from pairs.planted_tables import TABLES
 from pairs.respellings import miss, respell
 from pairs.terms import Bench, call, is_integer, is_truth, wraps
 from pairs.verdicts import Pair, Skipped, get_difference
@@ -35,6 +36,8 @@ class Planter:
         self.may_wrap = self.random.random() < 0.05
         self.has_wrapped = False
         self.tags = []
+        # Of integers that index, which programs of one device do not state.
+        self.ranges = {}
         self.draw = Given(seed)
         self.bench = Bench(self.draw)
         self.shape = self.random.choice(SHAPES)
@@ -349,9 +352,12 @@ class Planter:
         kinds = [
             "shared", "shared", "shared", "second alone", "second alone", "masked", "near number",
             "near miss", "near miss", "integer", "index", "counted", "narrowed", "truth", "scaled",
+            *TABLES,
         ]  # fmt: skip
         kind = self.pick(kinds)
         self.tags.append(kind)
+        if kind in TABLES:
+            return TABLES[kind](self)
         return getattr(self, "make_" + kind.replace(" ", "_"))()
 
     def payloads(self):
@@ -369,7 +375,12 @@ class Planter:
         """Both programs decide; what they choose differs."""
         atoms, join = self.atoms(), self.draw_join()
         first, second, other = self.payloads()
-        return self.choose(atoms, first, other, join), self.choose(atoms, second, other, join)
+        joins = ["and", "bits", "product", "nested"]
+        return (
+            self.choose(atoms, first, other, join),
+            self.choose(atoms, first, other, self.pick(joins)),
+            self.choose(atoms, second, other, join),
+        )
 
     def make_second_alone(self):
         atoms, join = self.atoms(), self.draw_join()
@@ -466,12 +477,15 @@ def make_pair(seed):
         planter = Planter(f"{seed} {attempt}")
         is_equal = planter.chance(0.35)
         try:
-            first, second = planter.make()
+            first, *equal, second = planter.make()
             if is_equal:
-                # The same twice, or spelled otherwise.
-                first = planter.pick([first, second])
+                if equal and planter.chance(0.7):
+                    second = equal[0]
+                else:
+                    # The same twice, or spelled otherwise.
+                    first = second = planter.pick([first, second])
                 second = respell(
-                    planter.bench, first, planter.random, planter.pick([0.0, 0.3, 0.8])
+                    planter.bench, second, planter.random, planter.pick([0.0, 0.3, 0.8])
                 )
             elif planter.chance(0.3):
                 second = respell(planter.bench, second, planter.random)
@@ -489,13 +503,19 @@ def make_pair(seed):
         if is_equal:
             seen = get_difference(planter.bench, programs, range(SAMPLES))
         tags = list(planter.tags)
-        count = len([name for name in planter.draw.chosen if name in "ijk"])
+        count = sum(not t.is_floating_point() for t in planter.draw.chosen.values())
         tags.append(f"{count} integer inputs" if count > 1 else "1 integer input")
         if planter.has_wrapped:
             tags.append("wraps around")
         changes = [f"A: {first}", f"B: {second}", f"input: {planter.draw.describe()}"]
-        kind = "respelled" if is_equal else planter.tags[0]
-        return Pair(seed, *programs, changes, seen is None, seen or "", kind, tags)
+        kind = f"{planter.tags[0]}, equal" if is_equal else planter.tags[0]
+        pair = Pair(seed, *programs, changes, seen is None, seen or "", kind, tags)
+        pair.ranges = planter.ranges
+        # The other checker as well, which compares the programs of ranks with one of one device.
+        pair.is_refinement = bool(pair.ranges) or planter.chance(0.1)
+        if pair.is_refinement:
+            tags.append("as a reference and a rank")
+        return pair
     raise Skipped("no pair came about")
 
 

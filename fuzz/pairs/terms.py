@@ -99,9 +99,9 @@ TARGETS = {
     "least": aten.amin.default,
     "any": aten.any.default,
     "all": aten.all.default,
+    "sum_dim": aten.sum.dim_IntList,
     "view": aten.view.default,
-    "rows": aten.embedding.default,
-    "gather": aten.gather.default,
+    "unsqueeze": aten.unsqueeze.default,
 }
 TARGETS |= {
     f"{name}{suffix}": getattr(getattr(aten, name), overload)
@@ -138,7 +138,7 @@ WRITERS = {
         aten._to_copy.default, *operands, dtype=numbers[0], exact=True
     ),
     "sort": lambda b, operands, numbers: b.call(aten.sort.default, *operands)[0],
-    "take": lambda b, operands, numbers: b.call(aten.index.Tensor, operands[0], [operands[1]]),
+    "take": lambda b, operands, numbers: b.call(aten.index.Tensor, operands[0], operands[1:]),
 }
 
 

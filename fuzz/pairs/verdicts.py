@@ -30,7 +30,9 @@ class Pair:
     # What was planted.
     kind: str
     tags: list = field(default_factory=list)
-    # Integers' ranges that are stated; the pair is then one of a reference and a rank.
+    # The first program is that of one device, the second that of a rank.
+    is_refinement: bool = False
+    # Integers' ranges that are stated, which relations alone can do.
     ranges: dict = field(default_factory=dict)
 
     def relations(self):
@@ -67,7 +69,7 @@ def ask(native, pair, texts):
     (first, first_context), (second, second_context) = texts
     limits = {"max_seconds": campaign.PROOF_SECONDS, "max_bytes": campaign.PROOF_BYTES}
     try:
-        if pair.ranges:
+        if pair.is_refinement:
             return _ask_refinement(native, pair, texts, limits)
         report = native.verify(
             first, second, first_context=first_context, second_context=second_context, **limits

@@ -191,7 +191,7 @@ def test_campaign_and_changes_of_verdicts(tmp_path, capsys):
 
 def test_cases_of_a_folder(tmp_path, capsys):
     """Pairs beside folders of a reference and its ranks, in the ranks' order."""
-    pairs = [pair for pair in make_pairs("exhaustive", 100) if pair.ranges]
+    pairs = [pair for pair in make_pairs("exhaustive", 100) if pair.is_refinement]
     for is_equal in (False, True):
         pair = next(pair for pair in pairs if pair.is_equal == is_equal)
         folder = tmp_path / str(is_equal) / "stated"
