@@ -15,8 +15,8 @@ and a script that makes it again.
 
 Two other generators know what is equal by other means than samples near the numbers
 that programs hold. "planted" chooses the integers first and plants a difference that
-shows there; "exhaustive" makes programs so small that PyTorch evaluates them on all
-integers. `--results` writes all verdicts, which fuzz/pairs/verdict_changes.py compares
+shows there, "ranks" in the programs of ranks beside that of one device; "exhaustive"
+makes programs so small that PyTorch evaluates them on all integers. `--results` writes all verdicts, which fuzz/pairs/verdict_changes.py compares
 with those of another run.
 
 Exit code 0: no verdict "equivalent" of programs that differ, no error, no crash,
@@ -50,7 +50,13 @@ MEMORY = 12 << 30
 FALSE_DIFFERENT_BAR = 1000
 
 
-GENERATORS = ("random", "planted", "exhaustive")
+# Modules with make_pair.
+SOURCES = {
+    "random": "pairs.campaign",
+    "planted": "pairs.planted",
+    "exhaustive": "pairs.exhaustive",
+    "ranks": "pairs.planted_ranks",
+}
 # A generator may show thousands of failures of one kind; so many leave a reproducer.
 REPRODUCERS = 500
 
@@ -62,7 +68,7 @@ def get_check(generator):
 
     if generator == "random":
         return lambda seed, times: campaign.check(_commute, seed, times)
-    source = importlib.import_module(f"pairs.{generator}")
+    source = importlib.import_module(SOURCES[generator])
     return lambda seed, times: verdicts.check(_commute, source, seed, times)
 
 
@@ -204,9 +210,9 @@ class Campaign:
 
             campaign.prepare()
             generator = self.options.generator
-            name = "campaign" if generator == "random" else generator
-            pair = importlib.import_module(f"pairs.{name}").make_pair(outcome.seed)
-            texts = [export_schema.to_text(program) for program in (pair.first, pair.second)]
+            pair = importlib.import_module(SOURCES[generator]).make_pair(outcome.seed)
+            programs = getattr(pair, "programs", (pair.first, pair.second))
+            texts = [export_schema.to_text(program) for program in programs]
             outcome.changes = tuple(pair.changes)
             campaign.write_reproducer(self.folder, pair, texts, outcome, generator)
 
@@ -303,7 +309,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--generator", choices=GENERATORS, default="random")
+    parser.add_argument("--generator", choices=SOURCES, default="random")
     parser.add_argument("--pairs", type=int, help="how many; else until --seconds are over")
     parser.add_argument("--seconds", type=float, help="when to stop")
     parser.add_argument("--first-seed", type=int, default=0)

@@ -204,7 +204,7 @@ def write_reproducer(folder, pair, texts, outcome, generator="random"):
     place = folder / f"{outcome.kind.replace(' ', '-')}-{outcome.seed}"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    for name, text in zip("AB", texts or ()):
+    for name, text in zip(getattr(pair, "names", "AB"), texts or ()):
         export_schema.save(place / f"{name}.pt2", text)
     if getattr(pair, "is_refinement", False):
         (place / "relations.json").write_text(pair.relations())

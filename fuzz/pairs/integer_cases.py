@@ -5,7 +5,7 @@
 
 A folder holds pairs NAME.A.pt2 and NAME.B.pt2, or folders of a program of one device
 (reference.pt2), those of ranks (rank.pt2 of all, or rank0.pt2, rank1.pt2, ...) and
-relations.json, or both. Prints the verdict of each. Exit code 1 if one of them is
+relations.json, or what verify_pairs.py leaves of its failures. Prints the verdict of each. Exit code 1 if one of them is
 "equivalent" or "refines", for all integers; 2 if one of them could not be verified.
 """
 
@@ -29,6 +29,9 @@ def find_cases(folder):
     for first in sorted(folder.glob("*.A.pt2")):
         name = first.name.removesuffix(".A.pt2")
         cases[name] = [first, first.with_name(f"{name}.B.pt2")]
+    for first in sorted(folder.glob("**/A.pt2")):
+        name = str(first.parent.relative_to(folder))
+        cases[name] = [first, first.with_name("B.pt2")]
     for reference in sorted(folder.glob("**/reference.pt2")):
         place = reference.parent
         ranks = sorted(

@@ -89,6 +89,7 @@ TARGETS = {
     "not": aten.logical_not.default,
     "where": aten.where.self,
     "where_k": aten.where.ScalarOther,
+    "mm": aten.mm.default,
     "select": aten.select.int,
     "slice": aten.slice.Tensor,
     "flip": aten.flip.default,
@@ -145,13 +146,13 @@ WRITERS = {
 class Bench:
     """Inputs, and both programs over them, evaluated on sample 0 while they are made."""
 
-    def __init__(self, draw):
-        self.pool = Pool(GROUPS, draw)
+    def __init__(self, draw, groups=GROUPS):
+        self.pool = Pool(groups, draw)
         self.scratch = Builder(self.pool)
         self.known = {}
 
-    def input(self, name, dtype, shape, low=None, high=None):
-        placements = tuple((group, "replicated") for group in GROUPS)
+    def input(self, name, dtype, shape, low=None, high=None, placement="replicated"):
+        placements = tuple((group, placement) for group in self.pool.groups)
         self.pool.input(InputSpec(name, dtype, tuple(shape), placements, low, high))
         return of_input(name)
 
@@ -166,6 +167,12 @@ class Bench:
         if term.op == "input":
             value = self.pool.inputs[term.numbers[0]].values[0]
             builder.add(value.node)
+        elif term.op == "shard":
+            value = builder.call(aten.slice.Tensor, *operands, *shard_of(operands[0], term.numbers))
+        elif term.op == "all_reduce":
+            value = operands[0]
+            for operand in operands[1:]:
+                value = builder.call(aten.add.Tensor, value, operand)
         elif term.op in WRITERS:
             value = WRITERS[term.op](builder, operands, term.numbers)
         else:
@@ -191,6 +198,37 @@ class Bench:
             self.pool.compute(value.node, sample)[value.position][0] for value in program.outputs
         ]
         return results
+
+
+def shard_of(value, numbers):
+    """The dim, the start and the end of a rank's block."""
+    dim, rank, count = numbers
+    size = value.shape[dim] // count
+    return dim, rank * size, (rank + 1) * size
+
+
+class RankBench(Bench):
+    """The program of one rank: its blocks of inputs, and collectives.
+
+    Where Bench computes what all ranks do together, "shard" is an input here, and
+    "all_reduce", whose operands are those of all ranks, reads the rank's own.
+    """
+
+    def __init__(self, draw, rank, count):
+        super().__init__(draw, {"0": [list(range(count))]})
+        self.rank = rank
+
+    def value(self, term, builder=None, known=None):
+        builder = builder or self.scratch
+        known = self.known if known is None else known
+        if term.op == "shard":
+            return super().value(term.operands[0], builder, known)
+        if term.op == "all_reduce":
+            if term not in known:
+                operand = self.value(term.operands[self.rank], builder, known)
+                known[term] = builder.collective("all_reduce", operand, "sum", "0")
+            return known[term]
+        return super().value(term, builder, known)
 
 
 def is_truth(tensor):

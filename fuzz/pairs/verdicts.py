@@ -34,18 +34,34 @@ class Pair:
     is_refinement: bool = False
     # Integers' ranges that are stated, which relations alone can do.
     ranges: dict = field(default_factory=dict)
+    # Of other ranks, each its own program; and the inputs of which ranks have blocks.
+    others: list = field(default_factory=list)
+    shards: dict = field(default_factory=dict)
+
+    @property
+    def programs(self):
+        return [self.first, self.second, *self.others]
+
+    @property
+    def names(self):
+        """Of the programs' archives."""
+        if not self.is_refinement:
+            return ["A", "B"]
+        return ["reference", *(f"rank{i}" for i in range(1 + len(self.others)))]
 
     def relations(self):
         """How the rank's inputs and outputs are made of the reference's, as JSON."""
-        names = self.first.pool.inputs
-        return json.dumps(
-            {
-                "version": 1,
-                "ranges": self.ranges,
-                "inputs": {name: name for name in names},
-                "outputs": {"0": "replicated"},
-            }
-        )
+        inputs = {name: name for name in self.first.pool.inputs}
+        inputs |= {name: f"shard({name}, {dim})" for name, dim in self.shards.items()}
+        document = {
+            "version": 1,
+            "ranges": self.ranges,
+            "inputs": inputs,
+            "outputs": {"0": "replicated"},
+        }
+        if self.others:
+            document["mesh"] = self.second.pool.groups
+        return json.dumps(document)
 
 
 @dataclass
@@ -66,7 +82,7 @@ def read_report(report):
 
 def ask(native, pair, texts):
     """The prover's verdict of a pair."""
-    (first, first_context), (second, second_context) = texts
+    (first, first_context), (second, second_context), *_ = texts
     limits = {"max_seconds": campaign.PROOF_SECONDS, "max_bytes": campaign.PROOF_BYTES}
     try:
         if pair.is_refinement:
@@ -84,11 +100,11 @@ def ask(native, pair, texts):
 def _ask_refinement(native, pair, texts, limits):
     """Archives and relations: only these state ranges."""
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / f"{name}.pt2" for name in ("reference", "rank0")]
+        paths = [Path(folder) / f"{name}.pt2" for name in pair.names]
         for path, text in zip(paths, texts):
             export_schema.save(path, text)
         report, _ = native.refine(
-            str(paths[0]), [str(paths[1])], relations=pair.relations(), **limits
+            str(paths[0]), [*map(str, paths[1:])], relations=pair.relations(), **limits
         )
     return read_report(json.loads(report))
 
@@ -163,7 +179,7 @@ def check(native, source, seed, times):
     start = clock()
     try:
         pair = source.make_pair(seed)
-        texts = [export_schema.to_text(program) for program in (pair.first, pair.second)]
+        texts = [export_schema.to_text(program) for program in pair.programs]
     except Skipped as reason:
         return None, None, campaign.Outcome(seed, campaign.SKIPPED, str(reason))
     made = clock()
