@@ -12,6 +12,7 @@ import zlib
 import torch
 
 from pairs.given import Given, choose_integers
+from pairs.planted_models import MODELS
 from pairs.planted_tables import TABLES
 from pairs.respellings import miss, respell
 from pairs.terms import Bench, call, is_integer, is_truth, wraps
@@ -22,6 +23,7 @@ SHAPES = [(), (1,), (2,), (2,), (3,), (4,), (5,), (6,), (8,), (16,), (2, 3)]
 DTYPES = [torch.int64] * 10 + [torch.int32] * 4 + [torch.int8, torch.uint8] * 2 + [torch.bool] * 2
 ERRORS = (RuntimeError, IndexError, ValueError, TypeError, OverflowError, NotImplementedError)
 LARGEST = 2**52
+OTHERS = TABLES | MODELS
 # Of tables that computed integers index.
 ROWS = (3, 4, 7, 10, 16, 40)
 
@@ -352,12 +354,12 @@ class Planter:
         kinds = [
             "shared", "shared", "shared", "second alone", "second alone", "masked", "near number",
             "near miss", "near miss", "integer", "index", "counted", "narrowed", "truth", "scaled",
-            *TABLES,
+            *OTHERS,
         ]  # fmt: skip
         kind = self.pick(kinds)
         self.tags.append(kind)
-        if kind in TABLES:
-            return TABLES[kind](self)
+        if kind in OTHERS:
+            return OTHERS[kind](self)
         return getattr(self, "make_" + kind.replace(" ", "_"))()
 
     def payloads(self):

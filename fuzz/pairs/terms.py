@@ -90,6 +90,10 @@ TARGETS = {
     "where": aten.where.self,
     "where_k": aten.where.ScalarOther,
     "mm": aten.mm.default,
+    "any_dim": aten.any.dim,
+    "softmax": aten._softmax.default,
+    "log_softmax": aten._log_softmax.default,
+    "masked_fill": aten.masked_fill.Scalar,
     "select": aten.select.int,
     "slice": aten.slice.Tensor,
     "flip": aten.flip.default,
@@ -139,6 +143,16 @@ WRITERS = {
         aten._to_copy.default, *operands, dtype=numbers[0], exact=True
     ),
     "sort": lambda b, operands, numbers: b.call(aten.sort.default, *operands)[0],
+    # Of equal integers, the first comes first.
+    "order": lambda b, operands, numbers: b.call(
+        aten.sort.stable, *operands, stable=True, exact=True
+    )[1],
+    "gather": lambda b, operands, numbers: b.call(
+        aten.gather.default, operands[0], *numbers, operands[1]
+    ),
+    "scatter_add": lambda b, operands, numbers: b.call(
+        aten.scatter_add.default, operands[0], *numbers, *operands[1:]
+    ),
     "take": lambda b, operands, numbers: b.call(aten.index.Tensor, operands[0], operands[1:]),
 }
 
