@@ -29,6 +29,7 @@ import importlib
 import json
 import multiprocessing
 import os
+import re
 import resource
 import sys
 import time
@@ -72,10 +73,12 @@ def get_check(generator):
     return lambda seed, times: verdicts.check(_commute, source, seed, times)
 
 
-def work(queue, seeds, end, folder, generator):
+def work(queue, seeds, end, options):
     """Checks the pairs of some seeds; tells of each when it begins and ends."""
     from pairs import campaign
 
+    folder, generator = options.folder, options.generator
+    campaign.SETTINGS["seed"] = options.prover_seed
     check = get_check(generator)
     written = 0
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -111,9 +114,7 @@ class Worker:
         context = multiprocessing.get_context("fork")
         self.queue = context.SimpleQueue()
         self.process = context.Process(
-            target=work,
-            args=(self.queue, self.seeds, self.end, self.options.folder, self.options.generator),
-            daemon=True,
+            target=work, args=(self.queue, self.seeds, self.end, self.options), daemon=True
         )
         self.process.start()
         self.current, self.is_done = None, False
@@ -150,6 +151,8 @@ class Campaign:
         self.kinds = collections.defaultdict(collections.Counter)
         self.tags = collections.defaultdict(collections.Counter)
         self.equal = collections.Counter()
+        # Why equal pairs are not proven; names and numbers are left out.
+        self.unproven = collections.Counter()
         self.results = {}
 
     def run(self):
@@ -236,6 +239,8 @@ class Campaign:
             self.kinds[outcome.pair_kind][outcome.kind] += 1
             self.equal[outcome.kind] += bool(outcome.is_equal)
             self.tags[outcome.kind].update(outcome.tags)
+            if outcome.kind == self.module.NOT_PROVEN and outcome.is_equal:
+                self.unproven[re.sub(r"\b(v\d+\w*|-?\d+)\b", "_", outcome.verdict)[12:]] += 1
         if outcome.kind in self.module.SHOWN or self.options.show:
             print(f"seed {outcome.seed}: {outcome.kind}: {outcome.reason}", flush=True)
             separator = "\n  " if outcome.pair_kind else "; "
@@ -295,6 +300,8 @@ class Campaign:
             ("different", different, self.counts[m.NOT_PROVEN] - unproven),
         ):
             print(f"  not proven: {count} of {pairs} {name} pairs, {count / max(pairs, 1):.1%}")
+        for reason, count in self.unproven.most_common(8):
+            print(f"  {count:7} equal, not proven: {reason[:180]}")
 
     def write_results(self):
         document = {
@@ -316,6 +323,7 @@ def parse(arguments):
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "fuzz-verify")
     parser.add_argument("--results", type=Path, help="a JSON file for the verdicts of all pairs")
+    parser.add_argument("--prover-seed", type=int, default=1, help="of `commute verify --seed`")
     parser.add_argument("--show", action="store_true", help="tell of every pair")
     options = parser.parse_args(arguments)
     if options.pairs is None and options.seconds is None:

@@ -6,6 +6,7 @@
     fuzz/pairs/verdict_changes.py --builds build/before build/release --generator planted \\
         --pairs 2000
 
+With `--builds` of one build and `--prover-seeds` of two, verdicts that rest on what is drawn.
 Exit code 1 if a verdict became wrong.
 """
 
@@ -22,12 +23,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 WRONG = ("false equivalent", "false different", "error", "crash")
 
 
-def run(build, options, path):
+def run(build, seed, options, path):
     """The results of a build; what the campaign itself prints is not needed."""
     command = [
         sys.executable, str(REPOSITORY / "fuzz" / "verify_pairs.py"), "--results", str(path),
         f"--generator={options.generator}", f"--pairs={options.pairs}",
         f"--first-seed={options.first_seed}", "--folder", str(path.with_suffix("")),
+        f"--prover-seed={seed}",
     ]  # fmt: skip
     environment = {**os.environ, "COMMUTE_BUILD": str(Path(build).resolve())}
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
@@ -56,6 +58,7 @@ def main(arguments=None):
     )
     parser.add_argument("results", type=Path, nargs="*", help="two result files")
     parser.add_argument("--builds", nargs=2, metavar=("BEFORE", "AFTER"))
+    parser.add_argument("--prover-seeds", nargs=2, type=int, default=(1, 1))
     parser.add_argument("--generator", default="planted")
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--first-seed", type=int, default=0)
@@ -65,8 +68,10 @@ def main(arguments=None):
     if options.builds:
         with tempfile.TemporaryDirectory() as folder:
             before, after = (
-                run(build, options, Path(folder) / f"{name}.json")
-                for name, build in zip(("before", "after"), options.builds)
+                run(build, seed, options, Path(folder) / f"{name}.json")
+                for name, build, seed in zip(
+                    ("before", "after"), options.builds, options.prover_seeds
+                )
             )
     else:
         before, after = (json.loads(path.read_text()) for path in options.results)

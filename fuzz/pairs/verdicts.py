@@ -83,12 +83,12 @@ def read_report(report):
 def ask(native, pair, texts):
     """The prover's verdict of a pair."""
     (first, first_context), (second, second_context), *_ = texts
-    limits = {"max_seconds": campaign.PROOF_SECONDS, "max_bytes": campaign.PROOF_BYTES}
+    settings = campaign.SETTINGS
     try:
         if pair.is_refinement:
-            return _ask_refinement(native, pair, texts, limits)
+            return _ask_refinement(native, pair, texts, settings)
         report = native.verify(
-            first, second, first_context=first_context, second_context=second_context, **limits
+            first, second, first_context=first_context, second_context=second_context, **settings
         )
     except (ValueError, RuntimeError) as error:
         return Answer("error", str(error))
@@ -97,14 +97,14 @@ def ask(native, pair, texts):
     return read_report(json.loads(report))
 
 
-def _ask_refinement(native, pair, texts, limits):
+def _ask_refinement(native, pair, texts, settings):
     """Archives and relations: only these state ranges."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{name}.pt2" for name in pair.names]
         for path, text in zip(paths, texts):
             export_schema.save(path, text)
         report, _ = native.refine(
-            str(paths[0]), [*map(str, paths[1:])], relations=pair.relations(), **limits
+            str(paths[0]), [*map(str, paths[1:])], relations=pair.relations(), **settings
         )
     return read_report(json.loads(report))
 
