@@ -13,13 +13,19 @@ PATTERNS = [
 ]  # fmt: skip
 
 
-def choose_integers(chosen: random.Random, dtype, shape):
-    """The integers of one input."""
+def choose_integers(chosen: random.Random, dtype, shape, pattern=None):
+    """The integers of one input; of a pattern, or of any."""
     count = torch.Size(shape).numel()
     if dtype == torch.bool:
         return torch.tensor([chosen.random() < 0.5 for _ in range(count)]).reshape(shape)
-    numbers = _numbers(chosen, chosen.choice(PATTERNS), count)
     info = torch.iinfo(dtype)
+    if pattern == "edges":
+        edges = [
+            e for b in (7, 8, 15, 16, 31, 32, info.bits - 1) for e in (-(2**b), 2**b - 1, 2**b)
+        ]
+        numbers = [chosen.choice(edges) + chosen.randrange(-2, 3) for _ in range(count)]
+    else:
+        numbers = _numbers(chosen, pattern or chosen.choice(PATTERNS), count)
     width = info.max - info.min + 1
     # Into the type: wrapped where it is narrow.
     numbers = [(n - info.min) % width + info.min for n in numbers]

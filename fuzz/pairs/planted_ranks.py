@@ -13,10 +13,13 @@ from pairs.planted import ERRORS, SAMPLES, Planter
 from pairs.terms import Bench, RankBench, call
 from pairs.verdicts import Pair, Skipped, get_difference
 
+KINDS = ["vocabulary", "vocabulary", "not reduced", "scaled", "counted"]
+
 
 class RankPlanter(Planter):
     def __init__(self, seed):
         super().__init__(seed)
+        self.kind = self.pick(KINDS)
         self.count = self.pick([2, 2, 3, 4])
         # Input -> dim that is cut into blocks.
         self.shards = {}
@@ -33,9 +36,8 @@ class RankPlanter(Planter):
         return self.bench.input(name, torch.float32, sizes)
 
     def make(self):
-        kind = self.pick(["vocabulary", "vocabulary", "not reduced", "scaled", "counted"])
-        self.tags.append(kind)
-        return getattr(self, "make_" + kind.replace(" ", "_"))()
+        self.tags.append(self.kind)
+        return getattr(self, "make_" + self.kind.replace(" ", "_"))()
 
     def make_vocabulary(self):
         """A table in blocks; some integers are looked up on no rank, or another row is."""
