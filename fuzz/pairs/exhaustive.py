@@ -307,6 +307,9 @@ class Maker:
         programs = [bench.program(term) for term in terms]
         for sample in range(1, len(bench.pool.draw.samples)):
             a, b = (bench.outputs(program, sample)[0] for program in programs)
+            if not all(is_finite(program, sample) for program in programs):
+                # A verdict does not cover them, nor what is compared with them.
+                raise Skipped("a number is not finite")
             a, b = torch.broadcast_tensors(a, b)
             seen = compare_tensors(a, b)
             if seen:
@@ -330,6 +333,16 @@ class Maker:
             return self.get_difference(terms, self.make_bench(inputs)) is None
         except (Skipped, *ERRORS):
             return False
+
+
+def is_finite(program, sample):
+    """Whether all floats are, on the way as well."""
+    return all(
+        tensor.isfinite().all()
+        for node in program.live_nodes()
+        for ranks in node.data[sample]
+        for tensor in ranks[:1]
+    )
 
 
 def reads_beyond(maker, term):
