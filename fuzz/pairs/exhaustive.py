@@ -115,12 +115,15 @@ class Maker:
             tables[name] = torch.stack(own, 1).reshape(count, *shape).to(dtype)
         shape = next(iter(inputs.values()))[1]
         tables["x"] = torch.randn((count, *shape), generator=generator, dtype=torch.float64)
+        # Of both signs beside all integers: a near miss of `neg` is `abs`.
+        tables = {name: torch.cat([table, table]) for name, table in tables.items()}
+        tables["x"][count:] *= -1.7
         grid.samples[0] = {name: table[count // 3] for name, table in tables.items()}
         if self.is_elementwise:
             grid.samples.append(tables)
         else:
             grid.samples += [
-                {name: table[i] for name, table in tables.items()} for i in range(count)
+                {name: table[i] for name, table in tables.items()} for i in range(2 * count)
             ]
         for name, (dtype, shape, _) in inputs.items():
             bench.input(name, dtype, shape)
