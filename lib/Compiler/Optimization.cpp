@@ -42,6 +42,7 @@ static void verify(mlir::ModuleOp module, const OptimizationOptions &options,
   // Rewrites leave most of a program as it was.
   equivalence::VerifyOptions proof = options.proof;
   proof.evaluatesShared = false;
+  proof.isStrict = !options.allowsDrawn;
   llvm::Expected<equivalence::VerifyResult> verdict =
       equivalence::verifyEquivalence(*result.original, module, proof);
   if (!verdict)

@@ -15,9 +15,14 @@ using namespace commute::compiler;
 
 void compiler::print(const equivalence::VerifyResult &result,
                      llvm::raw_ostream &os) {
-  if (result.isEquivalent())
+  if (result.isEquivalent()) {
     os << "equivalent on " << result.numRanks
-       << (result.numRanks == 1 ? " rank" : " ranks") << '\n';
+       << (result.numRanks == 1 ? " rank" : " ranks");
+    if (result.drawn)
+      os << ", as far as " << result.numRounds << " drawings show: "
+         << *result.drawn;
+    os << '\n';
+  }
   for (const equivalence::Difference &difference : result.differences)
     os << "different: " << difference.message
        << "\n  first:  " << report::describeLocation(difference.first)
@@ -71,6 +76,10 @@ llvm::json::Object compiler::toJson(const equivalence::VerifyResult &result) {
       {"notes", llvm::json::Array(result.notes)},
       {"premises", llvm::json::Array(result.premises)},
       {"assumptions", llvm::json::Array(result.assumptions)}};
+  if (result.isEquivalent())
+    object["grade"] = result.drawn ? "drawn" : "strict";
+  if (result.drawn)
+    object["drawn"] = *result.drawn;
   if (result.notProven)
     object["not_proven"] = *result.notProven;
   if (result.undecided)

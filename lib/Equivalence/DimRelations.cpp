@@ -11,8 +11,10 @@
 
 #include "DimSamples.h"
 
+#include "Mixtures.h"
 #include "commute/Equivalence/PrimeField.h"
 
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -227,6 +229,7 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
        llvm::zip(first.getOps<tp::CallOp>(), second.getOps<tp::CallOp>()))
     for (auto [p, q] : llvm::zip(x.getOutputs(), y.getOutputs()))
       uniteTensors(p, q);
+  uniteRanges();
   PositionNumbers ofFirst(first, *this), ofSecond(second, *this);
   // Numbers that integers are added to, masked with or shifted by also matter.
   for (func::FuncOp function : {first, second})
@@ -237,6 +240,55 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
   collectMetPoints();
   ofFirst.visitTables();
   ofSecond.visitTables();
+  followRanges();
+}
+
+void DimSamples::uniteRanges() {
+  DenseMap<std::pair<Attribute, Type>, Value> known;
+  for (func::FuncOp function : {first, second})
+    for (auto iota : function.getOps<tp::IotaOp>())
+      if (Attribute name = iota->getAttr(rangeAttrName)) {
+        auto [same, isNew] =
+            known.try_emplace({name, iota.getType()}, iota.getResult());
+        if (!isNew)
+          uniteTensors(same->second, iota.getResult());
+      }
+}
+
+void DimSamples::followRanges() {
+  std::set<Id> ranges;
+  for (func::FuncOp function : {first, second})
+    for (auto iota : function.getOps<tp::IotaOp>())
+      if (iota->hasAttr(rangeAttrName))
+        ranges.insert(classes.find(getDims(iota.getResult())[0]));
+  if (ranges.empty())
+    return;
+  // The dims that diagonals connect.
+  llvm::EquivalenceClasses<Id> connected;
+  for (Id range : ranges)
+    connected.insert(range);
+  for (const Diagonal &diagonal : diagonals)
+    connected.unionSets(classes.find(diagonal.first),
+                        classes.find(diagonal.second));
+  std::set<Id> others;
+  for (const Diagonal &diagonal : diagonals)
+    if (diagonal.firstFactor != -diagonal.secondFactor)
+      others.insert(connected.getLeaderValue(classes.find(diagonal.first)));
+  if (diagonals.empty())
+    return;
+  constexpr unsigned mostCarries = 4;
+  for (Id range : ranges) {
+    auto members = connected.members(range);
+    // An element of a table is computed from up to three integers, which may be
+    // of one range.
+    auto numSteps = std::max(2u, static_cast<unsigned>(std::distance(
+                                     members.begin(), members.end())));
+    if (numSteps > mostCarries ||
+        others.contains(connected.getLeaderValue(range)))
+      fix(range, SampleReason::Positions);
+    else
+      numCarries = std::max(numCarries, numSteps);
+  }
 }
 
 void DimSamples::begin(uint64_t ownSeed) {

@@ -132,7 +132,8 @@ IntegerPool DimSamples::getPool() const {
   return numbersOfPool;
 }
 
-std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
+std::optional<std::pair<int64_t, int64_t>>
+DimSamples::getRange(unsigned argument) const {
   auto known = bounds.find(argument);
   if (known == bounds.end())
     return std::nullopt;
@@ -148,8 +149,15 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
     low = std::max(low, bound.low);
     high = std::min(high, bound.high);
   }
-  if (low >= high)
+  return low < high ? std::optional(std::pair(low, high)) : std::nullopt;
+}
+
+std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
+  std::optional<std::pair<int64_t, int64_t>> range = getRange(argument);
+  if (!range)
     return std::nullopt;
+  auto [least, most] = *range;
+  int64_t low = least, high = most;
   std::vector<int64_t> pool;
   auto add = [&](int64_t number) {
     if (number >= low && number < high && pool.size() < maxBoundValues &&
@@ -165,7 +173,7 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
       if (pool.size() < maxBoundValues / 2)
         add(number + offset);
   // What it reads, or is compared with, may be told apart there.
-  for (const Bound &bound : known->second)
+  for (const Bound &bound : bounds.find(argument)->second)
     for (int64_t border : getBorders(bound.dim))
       if (std::optional<int64_t> number = bound.function.findLeast(border))
         add(*number);
@@ -272,7 +280,8 @@ void DimSamples::addBorders(Kept kept) {
 void DimSamples::choose() {
   addBorders(Kept::All);
   addInnerPoints();
-  carryDiagonals();
+  for (unsigned carry = 0; carry < numCarries; ++carry)
+    carryDiagonals();
   storeSamples();
 }
 

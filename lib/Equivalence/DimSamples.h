@@ -81,6 +81,9 @@ public:
   /// Returns the numbers that the integers of both programs meet, and their
   /// neighbours.
   IntegerPool getPool() const;
+  /// Returns the half-open range in which the elements of an input are if they
+  /// index a dim.
+  std::optional<std::pair<int64_t, int64_t>> getRange(unsigned argument) const;
   /// Returns values that the elements of an input may have if they index a dim.
   std::optional<IntegerPool> getPool(unsigned argument) const;
 
@@ -153,11 +156,18 @@ private:
   void collectRule(tp::DimensionRuleOpInterface op,
                    std::optional<unsigned> skippedDim);
   void uniteTensors(mlir::Value a, mlir::Value b);
+  /// Unites the ranges of what may be the same integers of both programs.
+  void uniteRanges();
   void collectMetPoints();
   /// Some of the indices on both sides of cuts, other ones in each round.
   llvm::SmallVector<int64_t> getBorders(Id extent) const;
   void addDrawnIndices();
   void fix(Id id, SampleReason reason);
+
+  /// Makes sure that integers of ranges are evaluated at all combinations that
+  /// comparisons tell apart: those of differences with numbers, in chains of a
+  /// few. Ranges that are compared in other ways are evaluated whole.
+  void followRanges();
 
   /// Begins a choice with the indices on both sides of all cuts. Dims that are
   /// evaluated at all indices for a reason that is not in `kept` are treated
@@ -214,6 +224,8 @@ private:
   /// Points of the extents that integers index or meet, before inner ones are
   /// added.
   llvm::DenseMap<Id, std::vector<int64_t>> borders;
+  /// How often points are carried along diagonals.
+  unsigned numCarries = 1;
   /// Whether the analysis has seen only some of the borders of an extent.
   bool takesSomeBorders = false;
   llvm::MapVector<Id, SampleReason> fixed;

@@ -415,6 +415,16 @@ uint64_t ScalarFunction::evaluateSign(uint64_t a) const {
   return applyOnce(a, getKey(MapFunction::Sign));
 }
 
+uint64_t ScalarFunction::isEqual(uint64_t a, uint64_t b) const {
+  return comparesWholeNumbers() ? context.isWholeEqual(a, b)
+                                : context.isEqual(a, b);
+}
+
+uint64_t ScalarFunction::isLess(uint64_t a, uint64_t b) const {
+  return comparesWholeNumbers() ? context.isWholeLess(a, b)
+                                : context.isLess(a, b);
+}
+
 uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   using F = PrimeField;
   if ((a == notANumber || b == notANumber) && !tp::MapOp::isPredicate(function))
@@ -456,19 +466,21 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Silu:
     return F::multiply(a, evaluateUnknown(a, MapFunction::Sigmoid));
   case MapFunction::Equal:
-    return context.isEqual(a, b);
+    return isEqual(a, b);
   case MapFunction::NotEqual:
-    return F::subtract(1, context.isEqual(a, b));
+    return F::subtract(1, isEqual(a, b));
   case MapFunction::Less:
-    return context.isLess(a, b);
+    return isLess(a, b);
   case MapFunction::LessEqual:
-    return F::subtract(1, context.isLess(b, a));
+    return F::subtract(1, isLess(b, a));
   case MapFunction::Greater:
-    return context.isLess(b, a);
+    return isLess(b, a);
   case MapFunction::GreaterEqual:
-    return F::subtract(1, context.isLess(a, b));
+    return F::subtract(1, isLess(a, b));
   case MapFunction::IsNan:
     return context.isNan(a);
+  case MapFunction::IsOne:
+    return a;
   case MapFunction::FloorDiv:
     if (std::optional<uint64_t> known = divideToFloor(a, b))
       return *known;

@@ -60,6 +60,14 @@ private:
   uint64_t finish(uint64_t value, Kind from) const;
   uint64_t select(uint64_t condition, uint64_t a, uint64_t b) const;
   uint64_t evaluateField(uint64_t a, uint64_t b) const;
+  /// Compare the operands, which are whole numbers if both have the type of
+  /// those.
+  uint64_t isEqual(uint64_t a, uint64_t b) const;
+  uint64_t isLess(uint64_t a, uint64_t b) const;
+  bool comparesWholeNumbers() const {
+    return operandTypes[1] && operandTypes[0].isF128() &&
+           operandTypes[1].isF128();
+  }
   /// The root of a number that is known to be negative is not a number.
   uint64_t evaluateSquareRoot(uint64_t a) const;
   uint64_t evaluatePower(uint64_t base, uint64_t exponent) const;

@@ -77,6 +77,8 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
     return a >= b;
   case MapFunction::IsNan:
     return 0;
+  case MapFunction::IsOne:
+    return a == 1;
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
 #define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
   case MapFunction::Name:
@@ -145,6 +147,8 @@ uint64_t ScalarFunction::evaluateTruth(uint64_t a, uint64_t b) const {
     return negate(a);
   case MapFunction::IsNan:
     return 0;
+  case MapFunction::IsOne:
+    return a;
   case MapFunction::Abs:
   case MapFunction::Sign:
   case MapFunction::Relu:

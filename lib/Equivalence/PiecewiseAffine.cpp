@@ -400,6 +400,7 @@ PiecewiseAffine::map(MapFunction function,
     case MapFunction::Reciprocal:
     case MapFunction::Silu:
     case MapFunction::IsNan:
+    case MapFunction::IsOne:
       // For lines, the result is not a line in general.
       return false;
     }

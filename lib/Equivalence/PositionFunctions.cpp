@@ -251,6 +251,7 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
   case MapFunction::Reciprocal:
   case MapFunction::Silu:
   case MapFunction::IsNan:
+  case MapFunction::IsOne:
     // Only the operands of the value are known.
     break;
   }

@@ -414,6 +414,21 @@ ProgramComparison::compareAtRealSizes(uint64_t seed, Choices &choices) {
   return compareInModels(seed, choices);
 }
 
+IntegerRange ProgramComparison::getRange(BlockArgument argument) const {
+  unsigned number = argument.getArgNumber();
+  Type type = InputGenerator::getType(argument.getType()).getElementType();
+  IntegerRange range = getDefaultRange(type);
+  std::optional<IntegerRange> known = dims->getRange(number);
+  if (auto stated = options.ranges.find(number); stated != options.ranges.end())
+    known = stated->second;
+  if (!known)
+    return range;
+  // Nothing is outside of the type.
+  IntegerRange own = {std::max(range.first, known->first),
+                      std::min(range.second, known->second)};
+  return own.first < own.second ? own : range;
+}
+
 llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
                                    func::FuncOp resolvedSecond) {
   first = resolvedFirst;
@@ -429,6 +444,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   });
   otherSize.reset();
   numEqualRounds = 0;
+  drewIntegers = false;
   bitsOfIntegers = 0;
   differenceOfTies.reset();
   cells.reset();
@@ -473,6 +489,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       return outcome.takeError();
     if (roundsOfIntegers != 0 &&
         (earlier->numPointsWithIntegers > 0 || hasBeenEvaluatedWhole)) {
+      drewIntegers = true;
       roundsOfIntegers =
           std::max(roundsOfIntegers, getRoundsOfIntegers(reducesSizes));
       numRounds = std::max(numRounds, roundsOfIntegers);
@@ -543,19 +560,28 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     result.notProven = otherSize->reason;
     result.undecided = otherSize;
   }
-  if (result.isEquivalent())
-    result.notProven = decisions->describeMissed(first, second);
   if (result.isEquivalent() && differenceOfTies)
     result.notProven =
         "where elements of a sorted row are equal, the programs may differ: " +
         differenceOfTies->message;
-  if (result.isEquivalent()) {
-    noteUnmetNumbers();
-    noteFlagsOfRanks();
-    if (auto note = decisions->describeUnwrapped(first, second))
-      result.notes.push_back(*note);
-  }
-  if (result.isEquivalent() && hasSampled)
+  for (const DimSamples::Line &line : dims->describe())
+    result.extents.push_back({line.size, line.count, getText(line.reason).str(),
+                              line.value.getLoc(), line.dim});
+  result.secondsEvaluating +=
+      static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  return llvm::Error::success();
+}
+
+void ProgramComparison::judgeDraws() {
+  if (result.isEquivalent())
+    result.notProven = decisions->describeMissed(first, second);
+  if (!result.isEquivalent())
+    return;
+  noteUnmetNumbers();
+  noteFlagsOfRanks();
+  if (auto note = decisions->describeUnwrapped(first, second))
+    result.notes.push_back(*note);
+  if (hasSampled)
     result.notes.push_back("truth values decide about integers, or a law of "
                            "truth values or maxima "
                            "is used: " +
@@ -564,10 +590,4 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
                            "difference that half of them "
                            "show is missed with probability 2^-" +
                            std::to_string(result.numRounds));
-  for (const DimSamples::Line &line : dims->describe())
-    result.extents.push_back({line.size, line.count, getText(line.reason).str(),
-                              line.value.getLoc(), line.dim});
-  result.secondsEvaluating +=
-      static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  return llvm::Error::success();
 }

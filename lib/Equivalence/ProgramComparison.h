@@ -9,6 +9,7 @@
 
 #include "DecisionCoverage.h"
 #include "DimSamples.h"
+#include "IntegerLifting.h"
 #include "RegionComparison.h"
 #include "ValueDifferences.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
@@ -37,6 +38,18 @@ public:
   /// Returns true if an op could not run at these sizes, so that nothing is
   /// proven.
   bool doSizesFit() const { return sizesFit; }
+
+  /// Returns true if integers that were drawn decided something in what was
+  /// evaluated.
+  bool restsOnIntegers() const { return drewIntegers || hasSampled; }
+  /// Returns true if truth values or orders that were drawn did.
+  bool restsOnOutcomes() const { return hasSampled; }
+  /// Adds to the result what the draws of programs that are equal in all of
+  /// them may have missed.
+  void judgeDraws();
+  /// Returns the range in which the integers of an input are: what is stated,
+  /// or follows from their use as indices, or all of their type.
+  IntegerRange getRange(mlir::BlockArgument argument) const;
 
 private:
   enum class Outcome { Equal, Different, NotProven };
@@ -138,6 +151,8 @@ private:
   /// Whether a program determines sizes from values, and one of these that the
   /// programs are not known to determine alike.
   bool hasSizesOfValues = false;
+  /// Whether rounds differed in integers that mattered.
+  bool drewIntegers = false;
   std::optional<Undecided> otherSize;
   /// Whether an evaluation used drawn outcomes, and whether there was a choice,
   /// a bound, or a sort of unknowns at all.

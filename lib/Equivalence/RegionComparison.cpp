@@ -102,6 +102,8 @@ private:
   DecisionCoverage *decisions;
   /// By number, the op that computes it, of those that may be decisions.
   DenseMap<Number, std::pair<Side, Operation *>> madeBy;
+  /// By number, the samples of a result of an op without operands.
+  DenseMap<Number, SmallVector<const IndexSample *, 2>> samplesOf;
   const InputGenerator &generator;
   SampleLookup samples;
   EarlierRounds &earlier;
@@ -252,6 +254,9 @@ void RegionComparison::addOp(Side side, Operation *op) {
   bool isKnown = known != nullptr;
   for (unsigned index = 0; isKnown && index < op->getNumResults(); ++index)
     isKnown = numbers[find(*known + index)].isLive;
+  // Positions along two dims of one size are sampled where each is cut.
+  if (isKnown && operands.empty() && op->getNumResults() == 1)
+    isKnown = llvm::equal(samplesOf.lookup(*known), samples(op->getResult(0)));
   if (isKnown) {
     auto maker = madeBy.find(*known);
     if (decisions && maker != madeBy.end() && maker->second.first != side)
@@ -276,6 +281,8 @@ void RegionComparison::addOp(Side side, Operation *op) {
   }
   if (op->getNumResults() > 0)
     ops.note(function, operands, numbers.size());
+  if (operands.empty() && op->getNumResults() == 1)
+    samplesOf[numbers.size()] = llvm::to_vector<2>(samples(op->getResult(0)));
   if (isa<tp::MapOp, tp::ReduceOp>(op))
     madeBy[numbers.size()] = {side, op};
   for (Value result : op->getResults()) {

@@ -65,6 +65,7 @@ struct Distance {
 
 static constexpr uint64_t equalKey = 0x510e527fade682d1;
 static constexpr uint64_t lessKey = 0x9b05688c2b3e6c1f;
+static constexpr uint64_t positiveKey = 0x1b873593cc9e2d51;
 static constexpr uint64_t nanKey = 0x1f83d9abfb41bd6b;
 static constexpr uint64_t bitKey = 0x5be0cd19137e2179;
 static constexpr uint64_t sortKey = 0xcbbb9d5dc1059ed8;
@@ -173,6 +174,31 @@ uint64_t ScalarContext::isLess(uint64_t a, uint64_t b) {
   return distance.isSwapped ? PrimeField::subtract(
                                   PrimeField::subtract(1, isEqual(a, b)), less)
                             : less;
+}
+
+uint64_t ScalarContext::isPositiveWhole(uint64_t a) {
+  if (std::optional<double> known = getKnownNumber(a))
+    return *known > 0;
+  // Either a or 1 - a is above zero.
+  uint64_t other = PrimeField::subtract(1, a);
+  uint64_t unknown =
+      drawTruth(PrimeField::mix(std::min(a, other), positiveKey));
+  return a < other ? unknown : PrimeField::subtract(1, unknown);
+}
+
+uint64_t ScalarContext::isWholeEqual(uint64_t a, uint64_t b) {
+  if (choices == Choices::Sampled)
+    return isEqual(a, b);
+  // Above -1 but not above 0.
+  uint64_t distance = PrimeField::subtract(b, a);
+  return PrimeField::subtract(isPositiveWhole(PrimeField::add(distance, 1)),
+                              isPositiveWhole(distance));
+}
+
+uint64_t ScalarContext::isWholeLess(uint64_t a, uint64_t b) {
+  return choices == Choices::Sampled
+             ? isLess(a, b)
+             : isPositiveWhole(PrimeField::subtract(b, a));
 }
 
 bool ScalarContext::areAlike(uint64_t a, uint64_t b) const {

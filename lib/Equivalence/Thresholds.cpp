@@ -332,6 +332,9 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
     for (double number : numbers)
       add(a, -number - 1);
     break;
+  case MapFunction::IsOne:
+    add(a, 1);
+    break;
   case MapFunction::IsNan:
     break;
 #define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \

@@ -6,6 +6,7 @@
 
 #include "commute/Equivalence/Verify.h"
 
+#include "IntegerProof.h"
 #include "ProgramComparison.h"
 #include "SignatureChecks.h"
 #include "StaticChecks.h"
@@ -238,6 +239,8 @@ equivalence::compareValues(func::FuncOp first, func::FuncOp second,
   if (llvm::Error error = comparison.run(first, second))
     return std::move(error);
   result.dropUndecided();
+  proveForAllIntegers(comparison, first, second, *placements, options, budget,
+                      result);
   return result;
 }
 
@@ -353,6 +356,10 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
                                        analysis::getMain(**resolvedSecond));
     if (error && attempt == 0)
       return std::move(error);
+    if (!error)
+      proveForAllIntegers(comparison, analysis::getMain(**resolvedFirst),
+                          analysis::getMain(**resolvedSecond), *placements,
+                          options, budget, result);
     // No statement says that the program is meant for these sizes.
     bool sizesFit = !error && comparison.doSizesFit();
     llvm::consumeError(std::move(error));

@@ -130,6 +130,7 @@ llvm::Error Refinement::prove() {
     result.undecided = verified->undecided;
   } else if (verified->differences.empty()) {
     result.verdict = RefinementResult::Verdict::Refines;
+    result.drawn = verified->drawn;
   } else {
     result.verdict = RefinementResult::Verdict::Differs;
     seedOfDifferences = verified->seedOfDifferences;

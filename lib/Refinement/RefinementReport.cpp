@@ -34,6 +34,9 @@ void refinement::print(const RefinementResult &result, llvm::raw_ostream &os) {
      << (result.numRanks == 1 ? " rank" : " ranks");
   if (result.verdict == Verdict::NotProven)
     os << ": " << result.notProven;
+  if (result.drawn)
+    os << ", as far as " << result.numRounds
+       << " drawings show: " << *result.drawn;
   os << '\n';
   for (const Finding &finding : result.findings) {
     os << "difference: " << finding.message << '\n';
@@ -134,6 +137,10 @@ llvm::json::Object refinement::toJson(const RefinementResult &result) {
     object["values"] = std::move(values);
   if (result.verdict == Verdict::NotProven)
     object["not_proven"] = result.notProven;
+  if (result.verdict == Verdict::Refines)
+    object["grade"] = result.drawn ? "drawn" : "strict";
+  if (result.drawn)
+    object["drawn"] = *result.drawn;
   if (result.undecided)
     object["undecided"] = equivalence::toJson(*result.undecided);
   return object;

@@ -91,6 +91,9 @@ computeCommon(MapFunction function, const C *a, const C *b, const C *c,
   case MapFunction::IsNan:
     forAll(a, result, count, [](C x) { return x != x; });
     return true;
+  case MapFunction::IsOne:
+    forAll(a, result, count, [](C x) { return x == 1; });
+    return true;
 #define CASE_Common(Name)
 #define CASE_Numbers(Name) case MapFunction::Name:
 #define CASE_Floats(Name) case MapFunction::Name:

@@ -84,6 +84,10 @@ private:
   cl::opt<bool> allowUnproven{
       "allow-unproven", cl::sub(command),
       cl::desc("Write the result even if the proof exceeds its budget")};
+  cl::opt<bool> allowDrawn{
+      "allow-drawn", cl::sub(command),
+      cl::desc("Write the result even if the proof rests on integers or orders "
+               "that were drawn at random")};
   cl::opt<std::string> reportFile{
       "report", cl::sub(command), cl::value_desc("FILE.html"),
       cl::desc("Write the step before and after, the rewrites, the "
@@ -112,6 +116,7 @@ OptCommand::getOptimizationOptions(Policy chosenPolicy,
   result.passes = passes;
   result.settings = {chosenPolicy, target, exactRounding, isForPyTorch};
   result.verifies = !noVerify;
+  result.allowsDrawn = allowDrawn;
   result.getReproducer = [&](unsigned number) {
     return output + (number > 1 ? "." + std::to_string(number) : "") +
            ".reproducer.mlir";
@@ -143,7 +148,9 @@ llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
     safeErrs() << "commute: the result is not proven equivalent: "
                << *optimization.verification->notProven
                << "; nothing was written (--allow-unproven writes it, "
-                  "--proof-time and --proof-memory raise the budget)\n";
+               << (optimization.verification->drawn
+                       ? "as does --allow-drawn)\n"
+                       : "--proof-time and --proof-memory raise the budget)\n");
     return NotDecided;
   case Outcome::Different:
     break;

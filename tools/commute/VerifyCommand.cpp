@@ -69,6 +69,10 @@ private:
   cl::opt<bool> whole{"whole", cl::sub(command),
                       cl::desc("Evaluate both graphs in full, including "
                                "what they share and regions that repeat")};
+  cl::opt<bool> strict{
+      "strict", cl::sub(command),
+      cl::desc("Graphs that are equal for all integers and orders that were "
+               "drawn, but not known to be so for others, are not proven")};
   cl::opt<std::string> reportFile{
       "report", cl::sub(command), cl::value_desc("FILE.html"),
       cl::desc("Write the verdict, its premises and both programs as an HTML "
@@ -149,6 +153,7 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
   refineOptions.proof.seed = seed;
   refineOptions.proof.reducesSizes = !realSizes;
   refineOptions.proof.usesRegions = !whole;
+  refineOptions.proof.isStrict = strict;
   refineOptions.findsAllRelations = showRelations;
   if (llvm::Error error = proof.apply(refineOptions.proof))
     return std::move(error);
@@ -258,6 +263,7 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
   verifyOptions.seed = seed;
   verifyOptions.reducesSizes = !realSizes;
   verifyOptions.usesRegions = !whole;
+  verifyOptions.isStrict = strict;
   if (llvm::Error error = proof.apply(verifyOptions))
     return std::move(error);
   llvm::Expected<equivalence::VerifyResult> result =

@@ -27,6 +27,8 @@ struct OptimizationOptions {
   std::function<llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>()>
       readWritten;
   equivalence::VerifyOptions proof;
+  /// Accept a proof that rests on integers or orders that were drawn.
+  bool allowsDrawn = false;
   /// Returns the path of the reproducer of the n-th failed pass, counted
   /// from 1.
   std::function<std::string(unsigned)> getReproducer;

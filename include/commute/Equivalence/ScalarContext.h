@@ -77,6 +77,9 @@ public:
   /// True if two elements are identical, or were drawn to be equal.
   bool areAlike(uint64_t a, uint64_t b) const;
   uint64_t isLess(uint64_t a, uint64_t b);
+  /// The same of numbers that are whole. `a < b` is `a + 1 <= b` then.
+  uint64_t isWholeEqual(uint64_t a, uint64_t b);
+  uint64_t isWholeLess(uint64_t a, uint64_t b);
   uint64_t isNan(uint64_t a);
   /// The maximum or minimum of two operands, of which one may be a bound.
   uint64_t boundBelow(uint64_t a, uint64_t b) { return bound(a, b, true); }
@@ -167,6 +170,8 @@ public:
   void noteSampled() { sampled = true; }
 
 private:
+  /// True if a whole number is above zero.
+  uint64_t isPositiveWhole(uint64_t a);
   /// The range of a value after bounds by numbers.
   struct Range {
     double least = -std::numeric_limits<double>::infinity();

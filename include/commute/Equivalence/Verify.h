@@ -46,6 +46,9 @@ struct VerifyOptions {
   /// values does not see what only particular ones show: x / x is 1 unless x is
   /// known to be zero.
   bool evaluatesShared = true;
+  /// Programs that are equal for all integers and orders that were drawn, but
+  /// not known to be so for all others, are not proven.
+  bool isStrict = false;
   /// Compare the operands of opaque operators that may have side effects. The
   /// programs of several ranks in one call them more often than a program of
   /// one rank.
@@ -98,6 +101,9 @@ struct VerifyResult {
   std::optional<std::string> notProven;
   /// The op that this reason is, if it is one.
   std::optional<Undecided> undecided;
+  /// What was drawn and not proven for all integers and orders, of programs that
+  /// are equal for all that was drawn. None if the verdict rests on no draw.
+  std::optional<std::string> drawn;
   /// Defaults that the verdict rests on, because nothing states otherwise.
   std::vector<std::string> assumptions;
   /// Placements of inputs that the verdict rests on, as stated by sidecars and

@@ -57,6 +57,8 @@ struct RefinementResult {
   enum class Verdict { Refines, Differs, Deadlock, NotProven };
   Verdict verdict = Verdict::NotProven;
   std::string notProven;
+  /// What was drawn, if `Refines` rests on it (VerifyResult::drawn).
+  std::optional<std::string> drawn;
   /// The op that this reason is, if it is one.
   std::optional<equivalence::Undecided> undecided;
   std::vector<std::string> premises;

@@ -1,0 +1,433 @@
+//===- IntegerLifting.cpp - all integers of a program at once ---*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "IntegerLifting.h"
+
+#include "FieldFunctions.h"
+#include "commute/Report/RemarkCollector.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+using tp::MapFunction;
+
+/// Integers, but not truth values.
+static bool isInteger(Type type) {
+  return isa<IntegerType>(type) && !type.isInteger(1);
+}
+
+static Type getElementType(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? type.getElementType() : Type();
+}
+
+static bool isIntegerTensor(Value value) {
+  Type type = getElementType(value);
+  return type && isInteger(type);
+}
+
+static bool isTruthTensor(Value value) {
+  Type type = getElementType(value);
+  return type && isTruthType(type);
+}
+
+IntegerRange equivalence::getDefaultRange(Type elementType) {
+  constexpr int64_t farthest = int64_t(1) << 33;
+  auto type = cast<IntegerType>(elementType);
+  if (type.getWidth() > 32)
+    return {type.isUnsigned() ? 0 : -farthest, farthest};
+  int64_t count = int64_t(1) << type.getWidth();
+  if (type.getWidth() == 1 || type.isUnsigned())
+    return {0, count};
+  return {-count / 2, count / 2};
+}
+
+IntegerLifting::IntegerLifting(func::FuncOp function, Ranges ranges)
+    : function(function), module(ModuleOp::create(function.getLoc())),
+      builder(function.getContext()), mixtures(builder) {
+  if (auto own = function->getParentOfType<ModuleOp>())
+    (*module)->setAttrs(own->getAttrDictionary());
+  lifted = cast<func::FuncOp>(function->cloneWithoutRegions());
+  module->push_back(lifted);
+  Block *block = lifted.addEntryBlock();
+  // A key of each integer, which the weights are functions of.
+  for (auto [from, to] :
+       llvm::zip_equal(function.getArguments(), block->getArguments()))
+    if (isIntegerTensor(from) || isTruthTensor(from))
+      to.setType(RankedTensorType::get(getShape(from), builder.getF64Type()));
+  builder.setInsertionPointToStart(block);
+  addArguments(ranges);
+}
+
+void IntegerLifting::addArguments(Ranges ranges) {
+  for (auto [from, to] :
+       llvm::zip_equal(function.getArguments(), lifted.getArguments())) {
+    mixtures.setInput(from.getArgNumber());
+    forms[from] = from.getType() == to.getType()
+                      ? getForm(to)
+                      : createSource(from.getLoc(), to, ranges(from),
+                                     getElementType(from));
+  }
+  mixtures.setInput(-1);
+}
+
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+IntegerLifting::Form IntegerLifting::getForm(Value value) {
+  Form form;
+  form.value = value;
+  form.least = -std::numeric_limits<double>::infinity();
+  form.most = std::numeric_limits<double>::infinity();
+  if (isTruthTensor(value)) {
+    form.least = 0;
+    form.most = 1;
+  }
+  return form;
+}
+
+IntegerLifting::Form IntegerLifting::getForm(Mixture mixture) {
+  Form form;
+  form.least = mixture.least;
+  form.most = mixture.most;
+  form.mixture = std::move(mixture);
+  return form;
+}
+
+Value IntegerLifting::get(Value operand) {
+  const Form &form = forms.find(operand)->second;
+  return form.mixture ? mixtures.collapse(operand.getLoc(), form.mixture)
+                      : form.value;
+}
+
+Value IntegerLifting::getNumber(Value operand) {
+  Value value = get(operand);
+  Type type = getElementType(value);
+  return type && isa<IntegerType>(type)
+             ? mixtures.toNumber(operand.getLoc(), value)
+             : value;
+}
+
+bool IntegerLifting::isNumber(Value operand) const {
+  const Form &form = forms.find(operand)->second;
+  return isIntegerTensor(operand) &&
+         (form.mixture || !isIntegerTensor(form.value));
+}
+
+IntegerLifting::Form IntegerLifting::createSource(Location loc, Value key,
+                                                  IntegerRange range,
+                                                  Type elementType) {
+  auto shape = appendSizes(getShape(key), {range.second - range.first});
+  // Nothing is known of the integers of a tensor that is too large.
+  if (!shape)
+    return getForm(mixtures.applyUnknown(loc, key, 0));
+  return getForm(
+      mixtures.createSource(loc, key, range.first, range.second, elementType));
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<OwningOpRef<ModuleOp>> IntegerLifting::lift() {
+  for (Operation &op : function.getBody().front())
+    if (llvm::Error error = visit(&op))
+      return std::move(error);
+  std::string message;
+  ScopedDiagnosticHandler handler(
+      function.getContext(), [&](Diagnostic &diagnostic) {
+        if (message.empty())
+          llvm::raw_string_ostream(message) << diagnostic;
+        return success();
+      });
+  if (failed(verify(*module)))
+    return llvm::createStringError("the lifted program is not valid: " +
+                                   message);
+  return std::move(module);
+}
+
+llvm::Error IntegerLifting::visit(Operation *op) {
+  if (op->hasTrait<OpTrait::IsTerminator>()) {
+    visitReturn(op);
+    return llvm::Error::success();
+  }
+  if (auto call = dyn_cast<tp::CallOp>(op)) {
+    visitCall(call);
+    return llvm::Error::success();
+  }
+  bool hasMixtures = llvm::any_of(
+      op->getOperands(), [&](Value operand) { return isMixture(operand); });
+  if (auto map = dyn_cast<tp::MapOp>(op); map && hasMixtures) {
+    visitMap(map);
+    return llvm::Error::success();
+  }
+  if (auto cast = dyn_cast<tp::CastOp>(op)) {
+    visitCast(cast);
+    return llvm::Error::success();
+  }
+  if (auto indexing = dyn_cast<tp::IndexingOpInterface>(op))
+    return visitIndexing(indexing);
+  if (isa<tp::GroupedMatmulOp>(op) &&
+      isNumber(cast<tp::GroupedMatmulOp>(op).getOffsets()))
+    return llvm::createStringError(
+        "the sizes of groups that many integers determine: " +
+        report::describeLocation(op->getLoc()));
+  bool movesElements =
+      (isa<tp::ReindexOpInterface>(op) && !isa<tp::BitcastOp>(op)) ||
+      isa<tp::WaitOp, tp::RankSliceOp, tp::RankSelectOp, tp::AllGatherOp,
+          tp::AllToAllOp, tp::CollectiveBroadcastOp>(op);
+  if (movesElements && hasMixtures)
+    visitMove(op);
+  else if (isa<tp::BitcastOp>(op) && isNumber(op->getOperand(0)))
+    return llvm::createStringError("the bits of an integer: " +
+                                   report::describeLocation(op->getLoc()));
+  else
+    visitElements(op);
+  return llvm::Error::success();
+}
+
+void IntegerLifting::visitReturn(Operation *op) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(getNumber(operand));
+  Operation *copy = op->cloneWithoutRegions();
+  copy->setOperands(operands);
+  builder.insert(copy);
+  lifted.setFunctionType(FunctionType::get(
+      function.getContext(), lifted.getBody().front().getArgumentTypes(),
+      copy->getOperandTypes()));
+}
+
+void IntegerLifting::visitCall(tp::CallOp op) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(getNumber(operand));
+  Operation *copy = op->cloneWithoutRegions();
+  copy->setOperands(operands);
+  builder.insert(copy);
+  for (auto [from, to] :
+       llvm::zip_equal(op->getResults(), copy->getResults())) {
+    if (!isIntegerTensor(from) && !isTruthTensor(from)) {
+      forms[from] = getForm(to);
+      continue;
+    }
+    to.setType(RankedTensorType::get(getShape(from), builder.getF64Type()));
+    forms[from] =
+        createSource(op.getLoc(), to, getDefaultRange(getElementType(from)),
+                     getElementType(from));
+  }
+}
+
+void IntegerLifting::visitElements(Operation *op) {
+  bool isFixed = isMemoryEffectFree(op) &&
+                 llvm::none_of(op->getOperands(),
+                               [&](Value value) { return isOpen(value); });
+  // Unknown truth values would be drawn where they determine an integer.
+  bool returnsIntegers =
+      llvm::any_of(op->getResults(),
+                   [](Value value) { return isIntegerTensor(value); }) &&
+      !isa<tp::SortOp>(op);
+  bool usesNumbers = returnsIntegers && !isFixed &&
+                     llvm::any_of(op->getOperands(), [&](Value operand) {
+                       return isOpen(operand) && !isIntegerTensor(get(operand));
+                     });
+  auto map = dyn_cast<tp::MapOp>(op);
+  bool hasNumbers = llvm::any_of(
+      op->getOperands(), [&](Value operand) { return isNumber(operand); });
+  SmallVector<Value> operands;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    bool isCondition =
+        map && map.getFunction() == MapFunction::Select && index == 0;
+    // Positions next to numbers are numbers as well.
+    bool becomesNumber = (usesNumbers && !isCondition) ||
+                         (hasNumbers && isIntegerTensor(operand));
+    operands.push_back(becomesNumber ? getNumber(operand) : get(operand));
+  }
+  Operation *copy = op->cloneWithoutRegions();
+  copy->setOperands(operands);
+  builder.insert(copy);
+  for (auto [index, from, to] :
+       llvm::enumerate(op->getResults(), copy->getResults())) {
+    bool isOrder = isa<tp::SortOp>(op) && index == 1;
+    if (isIntegerTensor(from) && !isOrder && (usesNumbers || hasNumbers))
+      to.setType(
+          RankedTensorType::get(getShape(from), mixtures.getNumberType()));
+    Form &form = forms[from] = getForm(to);
+    form.isFixed = isFixed;
+    if (!isIntegerTensor(from))
+      continue;
+    if (map) {
+      std::tie(form.least, form.most) = getBounds(map);
+      auto [low, high] = getDefaultRange(getElementType(from));
+      // A number that wraps around is unknown.
+      bool wraps = std::isfinite(form.least) && std::isfinite(form.most) &&
+                   (form.least < static_cast<double>(low) ||
+                    form.most >= static_cast<double>(high));
+      if (wraps && getElementType(from).getIntOrFloatBitWidth() > 32)
+        wraps = std::max(-form.least, form.most) >= std::exp2(63);
+      if (wraps && !isIntegerTensor(to)) {
+        form.value = mixtures.applyUnknown(
+            op->getLoc(), to, getElementType(from).getIntOrFloatBitWidth());
+        form.least = static_cast<double>(low);
+        form.most = static_cast<double>(high) - 1;
+      }
+    } else if (auto constant = dyn_cast<tp::ConstantOp>(op)) {
+      if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
+        form.least = form.most =
+            static_cast<double>(number.getValue().getSExtValue());
+    } else if (auto iota = dyn_cast<tp::IotaOp>(op)) {
+      auto start = dyn_cast<IntegerAttr>(iota.getStart());
+      auto step = dyn_cast<IntegerAttr>(iota.getStep());
+      if (start && step) {
+        auto first = static_cast<double>(start.getInt());
+        double last = first + static_cast<double>(step.getInt()) *
+                                  static_cast<double>(getShape(from)[0] - 1);
+        form.least = std::min(first, last);
+        form.most = std::max(first, last);
+      }
+    } else if (isa<tp::ReindexOpInterface>(op)) {
+      form.least = std::numeric_limits<double>::infinity();
+      form.most = -form.least;
+      for (Value operand : op->getOperands()) {
+        const Form &own = forms.find(operand)->second;
+        forms[from].least = std::min(forms[from].least, own.least);
+        forms[from].most = std::max(forms[from].most, own.most);
+      }
+    }
+  }
+}
+
+void IntegerLifting::visitMove(Operation *op) {
+  // The ranges of all operands are along the same dims of their tables.
+  Mixture like;
+  for (Value operand : op->getOperands())
+    if (const Form &form = forms.find(operand)->second; form.mixture) {
+      if (!like)
+        like = form.mixture;
+      else if (getRangeSizes(form.mixture.weights) !=
+               getRangeSizes(like.weights))
+        return visitElements(op);
+    }
+  SmallVector<int64_t> sizes = getRangeSizes(like.weights);
+  if (!appendSizes(getShape(op->getResult(0)), sizes))
+    return visitElements(op);
+  SmallVector<Value> tables;
+  SmallVector<SmallVector<Value>> weights(sizes.size());
+  Mixture result;
+  result.least = std::numeric_limits<double>::infinity();
+  result.most = -result.least;
+  for (Value operand : op->getOperands()) {
+    const Form &form = forms.find(operand)->second;
+    // An element beside mixtures that is not known before the program runs.
+    if (!form.mixture && !form.isFixed)
+      return visitElements(op);
+    Mixture own = form.mixture
+                      ? form.mixture
+                      : mixtures.createConstant(op->getLoc(), form.value, like);
+    tables.push_back(own.table);
+    for (auto [all, one] : llvm::zip_equal(weights, own.weights))
+      all.push_back(one);
+    result.least = std::min(result.least, form.least);
+    result.most = std::max(result.most, form.most);
+  }
+  result.table = mixtures.move(op, tables, sizes);
+  for (auto [all, size] : llvm::zip_equal(weights, sizes))
+    result.weights.push_back(mixtures.move(op, all, {size}));
+  forms[op->getResult(0)] = getForm(std::move(result));
+}
+
+void IntegerLifting::visitCast(tp::CastOp op) {
+  const Form form = forms.find(op.getInput())->second;
+  Type from = getElementType(op.getInput());
+  Type to = getElementType(op.getResult());
+  Location loc = op.getLoc();
+  auto toInteger = dyn_cast<IntegerType>(to);
+  if (form.mixture) {
+    bool isSmall = llvm::all_of(getRangeSizes(form.mixture.weights),
+                                [](int64_t size) { return size <= 6; });
+    if (isFieldType(from) && toInteger && !isSmall) {
+      forms[op.getResult()] =
+          createSource(loc, get(op.getInput()), getDefaultRange(to), to);
+      return;
+    }
+    Mixture result = form.mixture;
+    if (toInteger && isInteger(to) && isInteger(from)) {
+      auto [low, high] = getDefaultRange(to);
+      if (form.least < static_cast<double>(low) ||
+          form.most >= static_cast<double>(high)) {
+        Value wrapped =
+            toInteger.getWidth() == 32
+                ? wrap(loc, result.table, form.least, form.most, toInteger)
+                : mixtures.cast(loc, result.table, to);
+        if (toInteger.getWidth() <= 32) {
+          result.least = static_cast<double>(low);
+          result.most = static_cast<double>(high) - 1;
+        }
+        if (!wrapped) {
+          Form number = getForm(mixtures.applyUnknown(
+              loc, getNumber(op.getInput()), toInteger.getWidth()));
+          number.least = result.least;
+          number.most = result.most;
+          forms[op.getResult()] = number;
+          return;
+        }
+        result.table = wrapped;
+        forms[op.getResult()] = getForm(std::move(result));
+        return;
+      }
+    }
+    if (isTruthType(to)) {
+      result.least = 0;
+      result.most = 1;
+    }
+    result.table = mixtures.cast(loc, result.table, to);
+    forms[op.getResult()] = getForm(std::move(result));
+    return;
+  }
+  if (form.isFixed || !toInteger || isTruthType(to)) {
+    if (isNumber(op.getInput()) && !toInteger) {
+      // Integers are not rounded.
+      Value value = mixtures.map(loc, MapFunction::Add,
+                                 {form.value, mixtures.constant(loc, 0)}, to);
+      forms[op.getResult()] = getForm(value);
+      return;
+    }
+    visitElements(op);
+    return;
+  }
+  // An integer that is computed from a float, a truth value or a number.
+  if (isFieldType(from)) {
+    forms[op.getResult()] =
+        createSource(loc, form.value, getDefaultRange(to), to);
+    return;
+  }
+  auto [low, high] = getDefaultRange(to);
+  if (isTruthType(from) || isNumber(op.getInput())) {
+    Form result = getForm(getNumber(op.getInput()));
+    result.least = form.least;
+    result.most = form.most;
+    unsigned width = toInteger.getWidth();
+    bool fits = (form.least >= static_cast<double>(low) &&
+                 form.most < static_cast<double>(high)) ||
+                width >= from.getIntOrFloatBitWidth();
+    if (!fits) {
+      result.value = mixtures.applyUnknown(loc, result.value, width);
+      result.least = static_cast<double>(low);
+      result.most = static_cast<double>(high) - 1;
+    }
+    forms[op.getResult()] = result;
+    return;
+  }
+  visitElements(op);
+}

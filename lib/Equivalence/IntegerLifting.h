@@ -1,0 +1,116 @@
+//===- IntegerLifting.h - all integers of a program at once -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// A program on integers is rewritten to one on mixtures (Mixtures.h), in which
+// no integer is drawn: one evaluation covers all integers, and the dims of the
+// ranges are sampled like those of tensors. What the lifted programs do not
+// know of integers, they take for unknown, so programs that are equal when
+// lifted are equal, but not the other way round.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_EQUIVALENCE_INTEGERLIFTING_H
+#define COMMUTE_LIB_EQUIVALENCE_INTEGERLIFTING_H
+
+#include "Mixtures.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+#include <utility>
+
+namespace commute::equivalence {
+
+/// A half-open range of integers.
+using IntegerRange = std::pair<int64_t, int64_t>;
+
+/// Returns the range of the integers of a type of which nothing is stated: all
+/// of them, and for 64 bits those between -2^33 and 2^33.
+IntegerRange getDefaultRange(mlir::Type elementType);
+
+class IntegerLifting {
+public:
+  /// Returns the range of the integers of an input.
+  using Ranges = llvm::function_ref<IntegerRange(mlir::BlockArgument)>;
+
+  IntegerLifting(mlir::func::FuncOp function, Ranges ranges);
+
+  /// Returns the lifted program, whose inputs and outputs are floats in place
+  /// of integers and truth values. The error names the op that needs an integer
+  /// which many others determine.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lift();
+
+private:
+  /// What a value of the program is in the lifted one.
+  struct Form {
+    /// Either a value or a mixture. In place of an integer, a value may be a
+    /// number (MixtureBuilder::getNumberType).
+    mlir::Value value;
+    Mixture mixture;
+    /// Computed from positions and constants alone.
+    bool isFixed = false;
+    /// Of integers: numbers between which they are, if that is known.
+    double least = 0, most = 0;
+  };
+
+  static Form getForm(mlir::Value value);
+  static Form getForm(Mixture mixture);
+  /// Returns the element that a form stands for: never a mixture.
+  mlir::Value get(mlir::Value operand);
+  /// Returns the same, as a number where it is an integer or a truth value.
+  mlir::Value getNumber(mlir::Value operand);
+  bool isMixture(mlir::Value operand) const {
+    return static_cast<bool>(forms.find(operand)->second.mixture);
+  }
+  /// Returns true if what a value is depends on more than positions.
+  bool isOpen(mlir::Value operand) const {
+    return !forms.find(operand)->second.isFixed;
+  }
+  /// Returns true if an integer is a number.
+  bool isNumber(mlir::Value operand) const;
+
+  /// Makes the elements of `key` integers.
+  Form createSource(mlir::Location loc, mlir::Value key, IntegerRange range,
+                    mlir::Type elementType);
+  void addArguments(Ranges ranges);
+  llvm::Error visit(mlir::Operation *op);
+  void visitReturn(mlir::Operation *op);
+  void visitCall(tp::CallOp op);
+  void visitMap(tp::MapOp op);
+  void visitCast(tp::CastOp op);
+  llvm::Error visitIndexing(tp::IndexingOpInterface op);
+  /// Ops that move elements.
+  void visitMove(mlir::Operation *op);
+  /// Any op, on elements.
+  void visitElements(mlir::Operation *op);
+
+  /// Returns the mixture of an op's result; null if it cannot be a table.
+  Mixture mapTables(tp::MapOp op);
+  bool fitsTables(tp::MapOp op, llvm::ArrayRef<mlir::Value> weights) const;
+  std::optional<Form> take(tp::TakeOp op);
+  std::optional<Form> takeAlong(tp::TakeAlongOp op);
+  std::optional<Form> scatter(tp::ScatterOp op);
+  /// Returns a table of integers in a wider type as one in `type`, in which
+  /// they may wrap around; null if they may do so too often.
+  mlir::Value wrap(mlir::Location loc, mlir::Value table, double least,
+                   double most, mlir::IntegerType type);
+  /// Returns numbers between which the results of a scalar function of integers
+  /// are, before they wrap around.
+  std::pair<double, double> getBounds(tp::MapOp op) const;
+
+  mlir::func::FuncOp function;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp lifted;
+  mlir::OpBuilder builder;
+  MixtureBuilder mixtures;
+  llvm::DenseMap<mlir::Value, Form> forms;
+};
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_LIB_EQUIVALENCE_INTEGERLIFTING_H

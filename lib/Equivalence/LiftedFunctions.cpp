@@ -1,0 +1,228 @@
+//===- LiftedFunctions.cpp - scalar functions of mixtures -------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FieldFunctions.h"
+#include "IntegerLifting.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+using tp::MapFunction;
+
+/// More integers than these do not determine one element of a table.
+static constexpr size_t maxWeights = 3;
+/// All numbers of ranges up to this size are evaluated.
+static constexpr int64_t maxSmallRange = 6;
+
+/// Returns true if a function of floats has no numbers at which it behaves
+/// differently, so that a table of floats needs no cuts there.
+static bool isSmooth(MapFunction function) {
+  switch (function) {
+  case MapFunction::Add:
+  case MapFunction::Sub:
+  case MapFunction::Mul:
+  case MapFunction::Neg:
+  case MapFunction::Select:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
+  case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool isFloat(Value value) {
+  return isFieldType(tp::getTensor(value).getElementType());
+}
+
+static IntegerType getIntegerType(Value value) {
+  auto type = dyn_cast<IntegerType>(tp::getTensor(value).getElementType());
+  return type && type.getWidth() > 1 ? type : IntegerType();
+}
+
+std::pair<double, double> IntegerLifting::getBounds(tp::MapOp op) const {
+  constexpr double unbounded = std::numeric_limits<double>::infinity();
+  auto bounds = [&](unsigned index) {
+    const Form &form = forms.find(op.getOperand(index))->second;
+    return std::pair(form.least, form.most);
+  };
+  auto hull = [&](std::initializer_list<double> numbers) {
+    // Infinity times zero.
+    for (double number : numbers)
+      if (std::isnan(number))
+        return std::pair(-unbounded, unbounded);
+    return std::pair(std::min(numbers), std::max(numbers));
+  };
+  auto [a, b] = bounds(0);
+  auto [c, d] = op.getOperands().size() > 1 ? bounds(1) : std::pair(0.0, 0.0);
+  IntegerType type = getIntegerType(op.getResult());
+  std::pair<double, double> all = {-unbounded, unbounded};
+  switch (op.getFunction()) {
+  case MapFunction::Add:
+    return {a + c, b + d};
+  case MapFunction::Sub:
+    return {a - d, b - c};
+  case MapFunction::Mul:
+    return hull({a * c, a * d, b * c, b * d});
+  case MapFunction::Neg:
+    return {-b, -a};
+  case MapFunction::Abs:
+    return {a <= 0 && b >= 0 ? 0 : std::min(std::abs(a), std::abs(b)),
+            std::max(std::abs(a), std::abs(b))};
+  case MapFunction::Maximum:
+    return {std::max(a, c), std::max(b, d)};
+  case MapFunction::Minimum:
+    return {std::min(a, c), std::min(b, d)};
+  case MapFunction::Relu:
+    return {std::max(a, 0.0), std::max(b, 0.0)};
+  case MapFunction::Sign:
+    return {-1, 1};
+  case MapFunction::Round:
+  case MapFunction::Floor:
+  case MapFunction::Ceil:
+    return {a, b};
+  case MapFunction::FloorDiv:
+    // A divisor is at least one away from zero.
+    return {std::min({a, -b, 0.0}), std::max({b, -a, 0.0})};
+  case MapFunction::Remainder:
+    return {std::min(c, 0.0), std::max(d, 0.0)};
+  case MapFunction::Select: {
+    auto [e, f] = bounds(2);
+    return {std::min(c, e), std::max(d, f)};
+  }
+  case MapFunction::BitwiseAnd:
+  case MapFunction::BitwiseOr:
+  case MapFunction::BitwiseXor:
+  case MapFunction::BitwiseNot:
+    if (!type)
+      return {0, 1};
+    // All bits of the type at most.
+    return {type.isUnsigned() ? 0 : -std::exp2(type.getWidth() - 1),
+            std::exp2(type.getWidth() - !type.isUnsigned()) - 1};
+  case MapFunction::Pow: {
+    bool isSimple = a >= 0 && c >= 0;
+    return isSimple ? std::pair(0.0, std::pow(std::max(b, 1.0), d)) : all;
+  }
+  default:
+    return tp::MapOp::isPredicate(op.getFunction()) ? std::pair(0.0, 1.0) : all;
+  }
+}
+
+bool IntegerLifting::fitsTables(tp::MapOp op, ArrayRef<Value> weights) const {
+  if (weights.size() > maxWeights)
+    return false;
+  if (llvm::all_of(getRangeSizes(weights),
+                   [](int64_t size) { return size <= maxSmallRange; }))
+    return true;
+  if (op.getFunction() == MapFunction::Div)
+    return !isOpen(op.getOperand(1));
+  bool usesFloats = llvm::any_of(op.getOperands(), isFloat);
+  // The condition of a select is true or false.
+  return (!usesFloats && !isFloat(op.getResult())) ||
+         isSmooth(op.getFunction());
+}
+
+Value IntegerLifting::wrap(Location loc, Value table, double least, double most,
+                           IntegerType type) {
+  constexpr double mostPeriods = 16;
+  double period = std::exp2(type.getWidth());
+  double low = type.isUnsigned() ? 0 : -period / 2;
+  if ((most - least) / period > mostPeriods ||
+      std::max(std::abs(most), std::abs(least)) > std::exp2(61))
+    return {};
+  // x - (x - low) // period * period
+  Type i64 = builder.getI64Type();
+  auto number = [&](double value) -> Value {
+    return tp::ConstantOp::create(
+        builder, loc, RankedTensorType::get({}, i64),
+        builder.getI64IntegerAttr(static_cast<int64_t>(value)));
+  };
+  Value shifted =
+      mixtures.map(loc, MapFunction::Sub, {table, number(low)}, i64);
+  Value periods =
+      mixtures.map(loc, MapFunction::FloorDiv, {shifted, number(period)}, i64);
+  Value excess =
+      mixtures.map(loc, MapFunction::Mul, {periods, number(period)}, i64);
+  return mixtures.cast(
+      loc, mixtures.map(loc, MapFunction::Sub, {table, excess}, i64), type);
+}
+
+Mixture IntegerLifting::mapTables(tp::MapOp op) {
+  Location loc = op.getLoc();
+  ArrayRef<int64_t> shape = getShape(op.getResult());
+  Mixture result;
+  for (Value operand : op.getOperands()) {
+    const Form &form = forms.find(operand)->second;
+    if (!form.mixture && !form.isFixed)
+      return {};
+    for (Value own : form.mixture.weights) {
+      Value expanded = mixtures.expandWeights(loc, own, shape);
+      if (!llvm::is_contained(result.weights, expanded))
+        result.weights.push_back(expanded);
+    }
+  }
+  SmallVector<int64_t> sizes = getRangeSizes(result.weights);
+  auto fullShape = appendSizes(shape, sizes);
+  if (!fullShape || !fitsTables(op, result.weights))
+    return {};
+  std::tie(result.least, result.most) = getBounds(op);
+  Type type = tp::getTensor(op.getResult()).getElementType();
+  IntegerType integer = getIntegerType(op.getResult());
+  // Arithmetic of up to 16 bits is followed around its wrap by the analysis of
+  // positions. Wider integers are computed in 64 bits.
+  bool wraps = false;
+  if (integer && integer.getWidth() >= 32) {
+    auto [low, high] = getDefaultRange(integer);
+    double limit =
+        integer.getWidth() == 32 ? static_cast<double>(high) : std::exp2(62);
+    double least = integer.getWidth() == 32 ? static_cast<double>(low) : -limit;
+    wraps = result.least < least || result.most >= limit;
+    if (wraps && (integer.getWidth() > 32 || !isSmooth(op.getFunction())))
+      return {};
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op.getOperands()) {
+    const Form &form = forms.find(operand)->second;
+    SmallVector<Value> own;
+    for (Value weights : form.mixture.weights)
+      own.push_back(mixtures.expandWeights(loc, weights, shape));
+    Value table = form.mixture ? form.mixture.table : form.value;
+    if (wraps)
+      table = mixtures.cast(loc, table, builder.getI64Type());
+    operands.push_back(mixtures.align(loc, table, own, result.weights));
+  }
+  Value table = mixtures.map(loc, op.getFunction(), operands,
+                             wraps ? Type(builder.getI64Type()) : type);
+  if (wraps) {
+    table = wrap(loc, table, result.least, result.most, integer);
+    if (!table)
+      return {};
+  }
+  if (integer && integer.getWidth() <= 32) {
+    auto [low, high] = getDefaultRange(integer);
+    if (result.least < static_cast<double>(low) ||
+        result.most >= static_cast<double>(high)) {
+      result.least = static_cast<double>(low);
+      result.most = static_cast<double>(high) - 1;
+    }
+  }
+  result.table = mixtures.broadcast(loc, table, *fullShape);
+  return result;
+}
+
+void IntegerLifting::visitMap(tp::MapOp op) {
+  Mixture result = mapTables(op);
+  if (result)
+    forms[op.getResult()] = getForm(std::move(result));
+  else
+    visitElements(op);
+}

@@ -1,0 +1,243 @@
+//===- LiftedIndices.cpp - tensors read and written at mixtures -*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FieldFunctions.h"
+#include "IntegerLifting.h"
+#include "commute/Report/RemarkCollector.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+using tp::MapFunction;
+
+static Type getElementType(Value value) {
+  return tp::getTensor(value).getElementType();
+}
+
+/// Returns true if a table holds numbers in place of integers.
+static bool holdsNumbers(Value original, const Mixture &mixture) {
+  return isa<IntegerType>(getElementType(original)) &&
+         !isa<IntegerType>(getElementType(mixture.table));
+}
+
+/// Returns the dims in [begin, end).
+static SmallVector<int64_t> range(int64_t begin, int64_t end) {
+  return llvm::to_vector(llvm::seq<int64_t>(begin, end));
+}
+
+static Value permute(OpBuilder &builder, Location loc, Value value,
+                     ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(getShape(value)[dim]);
+  return tp::PermuteOp::create(
+      builder, loc, RankedTensorType::get(shape, getElementType(value)), value,
+      permutation);
+}
+
+/// Appends dims of these sizes, along which a value is repeated.
+static Value repeat(MixtureBuilder &mixtures, Location loc, Value value,
+                    ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t> column(getShape(value)), full(column);
+  column.append(sizes.size(), 1);
+  llvm::append_range(full, sizes);
+  return mixtures.broadcast(loc, mixtures.reshape(loc, value, column), full);
+}
+
+std::optional<IntegerLifting::Form> IntegerLifting::take(tp::TakeOp op) {
+  Location loc = op.getLoc();
+  const Form indices = forms.find(op.getIndices())->second;
+  auto dim = static_cast<int64_t>(op.getDim());
+  auto indexRank = static_cast<int64_t>(getShape(op.getIndices()).size());
+  SmallVector<int64_t> shape(getShape(op.getResult()));
+  auto rank = static_cast<int64_t>(shape.size());
+  if (!indices.mixture) {
+    const Form table = forms.find(op.getTable())->second;
+    SmallVector<int64_t> sizes = getRangeSizes(table.mixture.weights);
+    if (!appendSizes(shape, sizes))
+      return std::nullopt;
+    Mixture result = table.mixture;
+    result.table =
+        mixtures.move(op, {table.mixture.table, indices.value}, sizes);
+    for (Value &own : result.weights)
+      own = mixtures.move(op, {own, indices.value}, {getShape(own).back()});
+    return getForm(std::move(result));
+  }
+  SmallVector<int64_t> sizes = getRangeSizes(indices.mixture.weights);
+  auto fullShape = appendSizes(shape, sizes);
+  if (!fullShape)
+    return std::nullopt;
+  Value table = get(op.getTable());
+  // The dims before that of the index, those of the indices, the ranges, and
+  // the rest.
+  auto numRanges = static_cast<int64_t>(sizes.size());
+  SmallVector<int64_t> taken(shape);
+  taken.insert(taken.begin() + dim + indexRank, sizes.begin(), sizes.end());
+  Value rows = tp::TakeOp::create(
+      builder, loc, RankedTensorType::get(taken, getElementType(table)), table,
+      indices.mixture.table, op.getDim(), op.getWrapsNegative());
+  SmallVector<int64_t> permutation = range(0, dim + indexRank);
+  llvm::append_range(permutation,
+                     range(dim + indexRank + numRanges, rank + numRanges));
+  llvm::append_range(permutation,
+                     range(dim + indexRank, dim + indexRank + numRanges));
+  Mixture result;
+  result.table = permute(builder, loc, rows, permutation);
+  for (Value own : indices.mixture.weights) {
+    SmallVector<int64_t> column(dim, 1);
+    llvm::append_range(column, getShape(own).drop_back());
+    column.append(rank - dim - indexRank, 1);
+    column.push_back(getShape(own).back());
+    result.weights.push_back(
+        mixtures.expandWeights(loc, mixtures.reshape(loc, own, column), shape));
+  }
+  const Form &content = forms.find(op.getTable())->second;
+  result.least = content.least;
+  result.most = content.most;
+  return getForm(std::move(result));
+}
+
+std::optional<IntegerLifting::Form>
+IntegerLifting::takeAlong(tp::TakeAlongOp op) {
+  Location loc = op.getLoc();
+  const Form indices = forms.find(op.getIndices())->second;
+  const Form table = forms.find(op.getTable())->second;
+  bool isTable = !indices.mixture;
+  SmallVector<int64_t> sizes =
+      getRangeSizes(isTable ? table.mixture.weights : indices.mixture.weights);
+  ArrayRef<int64_t> shape = getShape(op.getResult());
+  if (!appendSizes(shape, sizes) ||
+      !appendSizes(getShape(op.getTable()), sizes))
+    return std::nullopt;
+  if (isTable) {
+    Mixture result = table.mixture;
+    auto at = [&](Value value, ArrayRef<int64_t> ranges) {
+      return mixtures.move(
+          op, {value, repeat(mixtures, loc, indices.value, ranges)}, ranges);
+    };
+    result.table = at(result.table, sizes);
+    for (Value &own : result.weights)
+      own = at(own, {getShape(own).back()});
+    return getForm(std::move(result));
+  }
+  Mixture result = indices.mixture;
+  result.table = mixtures.move(
+      op,
+      {repeat(mixtures, loc, get(op.getTable()), sizes), indices.mixture.table},
+      sizes);
+  result.least = table.least;
+  result.most = table.most;
+  return getForm(std::move(result));
+}
+
+std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
+  Location loc = op.getLoc();
+  const Form indices = forms.find(op.getIndices())->second;
+  // Of several updates of one element, the last one counts.
+  if (!indices.mixture || !op.getAccumulate())
+    return std::nullopt;
+  auto dim = static_cast<int64_t>(op.getDim());
+  SmallVector<int64_t> shape(getShape(op.getIndices()));
+  auto rank = static_cast<int64_t>(shape.size());
+  SmallVector<int64_t> sizes = getRangeSizes(indices.mixture.weights);
+  int64_t count = getShape(op.getInput())[dim];
+  SmallVector<int64_t> sizesAndCount(sizes);
+  sizesAndCount.push_back(count);
+  if (!appendSizes(shape, sizesAndCount))
+    return std::nullopt;
+  bool isFloat = isFieldType(getElementType(op.getInput()));
+  Type type =
+      isFloat ? getElementType(op.getInput()) : Type(builder.getF64Type());
+  Value table = indices.mixture.table;
+  Type indexType = getElementType(table);
+  auto integer = [&](int64_t number) -> Value {
+    return tp::ConstantOp::create(builder, loc,
+                                  RankedTensorType::get({}, indexType),
+                                  builder.getIntegerAttr(indexType, number));
+  };
+  if (op.getWrapsNegative()) {
+    Value isNegative = mixtures.map(loc, MapFunction::Less, {table, integer(0)},
+                                    builder.getI1Type());
+    Value fromEnd =
+        mixtures.map(loc, MapFunction::Add, {table, integer(count)}, indexType);
+    table = mixtures.map(loc, MapFunction::Select, {isNegative, fromEnd, table},
+                         indexType);
+  }
+  // An update counts at an index with the weight of the numbers that are it.
+  SmallVector<int64_t> column(getShape(table));
+  column.push_back(1);
+  Value numbers = mixtures.cast(loc, mixtures.iota(loc, 0, count), indexType);
+  Mixture hits = indices.mixture;
+  hits.table = mixtures.cast(
+      loc,
+      mixtures.map(loc, MapFunction::Equal,
+                   {mixtures.reshape(loc, table, column), numbers},
+                   builder.getI1Type()),
+      builder.getF64Type());
+  // The weights come before the index.
+  SmallVector<int64_t> permutation = range(0, rank);
+  auto last = static_cast<int64_t>(getShape(hits.table).size()) - 1;
+  permutation.push_back(last);
+  llvm::append_range(permutation, range(rank, last));
+  hits.table = permute(builder, loc, hits.table, permutation);
+  SmallVector<int64_t> hitShape(shape);
+  hitShape.push_back(count);
+  for (Value &own : hits.weights) {
+    SmallVector<int64_t> aligned(getShape(own));
+    aligned.insert(aligned.begin() + rank, 1);
+    own = mixtures.expandWeights(loc, mixtures.reshape(loc, own, aligned),
+                                 hitShape);
+  }
+  Value updates = isFloat ? get(op.getUpdates()) : getNumber(op.getUpdates());
+  SmallVector<int64_t> single(shape);
+  single.push_back(1);
+  Value added =
+      mixtures.sum(loc,
+                   mixtures.map(loc, MapFunction::Mul,
+                                {mixtures.reshape(loc, updates, single),
+                                 mixtures.collapse(loc, hits)},
+                                type),
+                   dim, /*keepsDim=*/false);
+  SmallVector<int64_t> order = range(0, rank - 1);
+  order.insert(order.begin() + dim, rank - 1);
+  Value input = isFloat ? get(op.getInput()) : getNumber(op.getInput());
+  return getForm(mixtures.map(loc, MapFunction::Add,
+                              {input, permute(builder, loc, added, order)},
+                              type));
+}
+
+llvm::Error IntegerLifting::visitIndexing(tp::IndexingOpInterface op) {
+  Value indices = op.getIndexValues();
+  bool hasIndices = isMixture(indices);
+  auto fail = [&](StringRef what) {
+    return llvm::createStringError(what + Twine(": ") +
+                                   report::describeLocation(op->getLoc()));
+  };
+  if (isNumber(indices) && !hasIndices)
+    return fail("an index that many integers determine");
+  if (!hasIndices &&
+      !(isMixture(op.getIndexed()) && !isa<tp::ScatterOp>(*op))) {
+    visitElements(op);
+    return llvm::Error::success();
+  }
+  auto form = TypeSwitch<Operation *, std::optional<Form>>(op)
+                  .Case([&](tp::TakeOp own) { return take(own); })
+                  .Case([&](tp::TakeAlongOp own) { return takeAlong(own); })
+                  .Case([&](tp::ScatterOp own) { return scatter(own); })
+                  .Default([](Operation *) { return std::nullopt; });
+  if (!form)
+    return fail("elements that are replaced at computed indices");
+  Value result = op->getResult(0);
+  if (form->mixture && holdsNumbers(result, form->mixture)) {
+    std::pair<double, double> bounds = {form->least, form->most};
+    *form = getForm(mixtures.collapse(op.getLoc(), form->mixture));
+    std::tie(form->least, form->most) = bounds;
+  }
+  forms[op->getResult(0)] = *form;
+  return llvm::Error::success();
+}

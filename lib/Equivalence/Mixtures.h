@@ -1,0 +1,130 @@
+//===- Mixtures.h - integers as mixtures of their values --------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_EQUIVALENCE_MIXTURES_H
+#define COMMUTE_LIB_EQUIVALENCE_MIXTURES_H
+
+#include "commute/Dialect/TPDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <map>
+#include <optional>
+
+namespace commute::equivalence {
+
+/// The attribute of the numbers of a range: the number of the input that they
+/// are the range of, or -1 for integers that are computed.
+inline constexpr llvm::StringLiteral rangeAttrName = "equivalence.range";
+
+/// A tensor that is computed from integers, for all values of these at once.
+///
+/// An integer x with values in a range is the mixture of the numbers v of the
+/// range, with weights w_v that add up to 1: `sum over v of w_v f(v)` stands
+/// for f(x). It is f(x) if one weight is 1 and all others are 0, so what holds
+/// for all weights holds for all integers.
+struct Mixture {
+  /// The value for each number of each range: the dims of the tensor, and then
+  /// one for each of `weights`.
+  mlir::Value table;
+  /// The weights of each integer that the elements are computed from, in f64:
+  /// the dims of the tensor, and then that of the range. Equal weights are the
+  /// same value.
+  llvm::SmallVector<mlir::Value, 2> weights;
+  /// Numbers between which all elements of a table of integers are.
+  double least = 0, most = 0;
+
+  explicit operator bool() const { return table != nullptr; }
+};
+
+/// Builds mixtures and computes with them.
+class MixtureBuilder {
+public:
+  explicit MixtureBuilder(mlir::OpBuilder &builder) : builder(builder) {}
+
+  /// The number of the input whose integers the next sources are, or -1.
+  void setInput(int64_t number) { input = number; }
+  /// Returns the mixture of the integers in [low, high) with weights that are
+  /// unknown functions of the elements of `key`, a tensor of floats, as
+  /// elements of type `elementType`.
+  Mixture createSource(mlir::Location loc, mlir::Value key, int64_t low,
+                       int64_t high, mlir::Type elementType);
+  /// Returns the mixture with one value for all weights like those of `like`.
+  Mixture createConstant(mlir::Location loc, mlir::Value value,
+                         const Mixture &like);
+
+  /// Returns the table of a mixture with the weights `own`, or a value without
+  /// weights, as a table over `weights`: with dims of size 1 for the ranges
+  /// that it does not depend on.
+  mlir::Value align(mlir::Location loc, mlir::Value table,
+                    llvm::ArrayRef<mlir::Value> own,
+                    llvm::ArrayRef<mlir::Value> weights);
+  /// Repeats the weights of a mixture along dims that a result of this shape
+  /// has in addition.
+  mlir::Value expandWeights(mlir::Location loc, mlir::Value weights,
+                            llvm::ArrayRef<int64_t> shape);
+
+  /// The element type of numbers that stand for integers which are not known.
+  /// Programs compute with no floats of this type, so the prover takes these for
+  /// whole.
+  mlir::Type getNumberType() { return builder.getF128Type(); }
+  /// Returns the element that a mixture stands for: a number in place of an
+  /// integer, an unknown truth value, or a float.
+  mlir::Value collapse(mlir::Location loc, const Mixture &mixture);
+  /// Returns `value` as numbers.
+  mlir::Value toNumber(mlir::Location loc, mlir::Value value);
+
+  mlir::Value map(mlir::Location loc, tp::MapFunction function,
+                  mlir::ValueRange operands, mlir::Type elementType);
+  mlir::Value reshape(mlir::Location loc, mlir::Value value,
+                      llvm::ArrayRef<int64_t> shape);
+  mlir::Value broadcast(mlir::Location loc, mlir::Value value,
+                        llvm::ArrayRef<int64_t> shape);
+  mlir::Value cast(mlir::Location loc, mlir::Value value, mlir::Type type);
+  mlir::Value iota(mlir::Location loc, int64_t start, int64_t size);
+  mlir::Value sum(mlir::Location loc, mlir::Value value, int64_t dim,
+                  bool keepsDim);
+  mlir::Value constant(mlir::Location loc, double number);
+  /// An unknown function of numbers, another one for each `name`.
+  mlir::Value applyUnknown(mlir::Location loc, mlir::Value value, double name);
+  /// Applies an op that moves elements to tensors whose last dims are those of
+  /// ranges. Ops that do the same to the same operands are one.
+  mlir::Value move(mlir::Operation *op, mlir::ValueRange operands,
+                   llvm::ArrayRef<int64_t> rangeSizes);
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+
+private:
+  mlir::OpBuilder &builder;
+  int64_t input = -1;
+  /// The name, properties and type of an op, and its operands.
+  using MoveKey =
+      std::tuple<void *, const void *, const void *, std::vector<void *>>;
+  std::map<MoveKey, mlir::Value> moved;
+  /// Views, by operand, kind and shape.
+  using ViewKey = std::tuple<void *, bool, std::vector<int64_t>>;
+  std::map<ViewKey, mlir::Value> views;
+  llvm::DenseMap<mlir::Value, mlir::Value> collapsed;
+};
+
+/// Returns the shape of a tensor.
+inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
+  return tp::getTensor(value).getShape();
+}
+
+/// Returns `shape` followed by `sizes`; nullopt if such a tensor would have
+/// more elements than can be counted.
+std::optional<llvm::SmallVector<int64_t>>
+appendSizes(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> sizes);
+
+/// Returns the sizes of the ranges of weights.
+llvm::SmallVector<int64_t> getRangeSizes(llvm::ArrayRef<mlir::Value> weights);
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_LIB_EQUIVALENCE_MIXTURES_H
