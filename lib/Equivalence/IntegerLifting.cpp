@@ -7,6 +7,7 @@
 #include "IntegerLifting.h"
 
 #include "FieldFunctions.h"
+#include "ThresholdNumbers.h"
 #include "commute/Report/RemarkCollector.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -15,6 +16,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace commute;
@@ -52,8 +54,50 @@ IntegerRange equivalence::getDefaultRange(Type elementType) {
   return {-count / 2, count / 2};
 }
 
-IntegerLifting::IntegerLifting(func::FuncOp function, Ranges ranges)
-    : function(function), module(ModuleOp::create(function.getLoc())),
+/// Returns true if an op only moves elements.
+static bool movesElements(Operation *op) {
+  return (isa<tp::ReindexOpInterface>(op) && !isa<tp::BitcastOp>(op)) ||
+         isa<tp::WaitOp, tp::RankSliceOp, tp::RankSelectOp, tp::AllGatherOp,
+             tp::AllToAllOp, tp::CollectiveBroadcastOp>(op);
+}
+
+llvm::DenseMap<Value, int64_t> equivalence::getPeriods(func::FuncOp function) {
+  constexpr int64_t largest = 65536;
+  DenseMap<Value, int64_t> periods;
+  auto add = [&](Value value, double number) {
+    if (!isIntegerTensor(value) || number < 2 || number > largest ||
+        std::floor(number) != number)
+      return;
+    int64_t &own = periods.try_emplace(value, 1).first->second;
+    int64_t common = std::lcm(own, static_cast<int64_t>(number));
+    if (common <= largest)
+      own = common;
+  };
+  for (Operation &op : llvm::reverse(function.getBody().front())) {
+    if (auto map = dyn_cast<tp::MapOp>(op)) {
+      std::optional<std::pair<Value, int64_t>> division = getDivision(map);
+      if (division)
+        add(division->first, static_cast<double>(division->second));
+      continue;
+    }
+    auto cast = dyn_cast<tp::CastOp>(op);
+    if (!cast && !movesElements(&op))
+      continue;
+    auto to = dyn_cast<IntegerType>(getElementType(op.getResult(0)));
+    for (Value operand : op.getOperands()) {
+      if (cast && to && to.getWidth() > 1 && to.getWidth() < 32)
+        add(operand, std::exp2(to.getWidth()));
+      else if (to && to.getWidth() > 1)
+        add(operand, static_cast<double>(periods.lookup(op.getResult(0))));
+    }
+  }
+  return periods;
+}
+
+IntegerLifting::IntegerLifting(func::FuncOp function, Ranges ranges,
+                               DenseMap<Value, int64_t> periods)
+    : function(function), periods(std::move(periods)),
+      module(ModuleOp::create(function.getLoc())),
       builder(function.getContext()), mixtures(builder) {
   if (auto own = function->getParentOfType<ModuleOp>())
     (*module)->setAttrs(own->getAttrDictionary());
@@ -75,8 +119,7 @@ void IntegerLifting::addArguments(Ranges ranges) {
     mixtures.setInput(from.getArgNumber());
     forms[from] = from.getType() == to.getType()
                       ? getForm(to)
-                      : createSource(from.getLoc(), to, ranges(from),
-                                     getElementType(from));
+                      : createSource(from, to, ranges(from));
   }
   mixtures.setInput(-1);
 }
@@ -125,15 +168,19 @@ bool IntegerLifting::isNumber(Value operand) const {
          (form.mixture || !isIntegerTensor(form.value));
 }
 
-IntegerLifting::Form IntegerLifting::createSource(Location loc, Value key,
-                                                  IntegerRange range,
-                                                  Type elementType) {
-  auto shape = appendSizes(getShape(key), {range.second - range.first});
+IntegerLifting::Form IntegerLifting::createSource(Value integers, Value key,
+                                                  IntegerRange range) {
+  // All numbers of small ranges can be evaluated.
+  constexpr int64_t small = 4096;
+  auto [low, high] = range;
+  int64_t period = std::max<int64_t>(periods.lookup(integers), 1);
+  if (high - low <= small)
+    period = 1;
   // Nothing is known of the integers of a tensor that is too large.
-  if (!shape)
-    return getForm(mixtures.applyUnknown(loc, key, 0));
-  return getForm(
-      mixtures.createSource(loc, key, range.first, range.second, elementType));
+  if (!appendSizes(getShape(key), {high - low + 2 * period}))
+    return getForm(mixtures.applyUnknown(integers.getLoc(), key, 0));
+  return getForm(mixtures.createSource(integers.getLoc(), key, low, high,
+                                       period, getElementType(integers)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,11 +230,7 @@ llvm::Error IntegerLifting::visit(Operation *op) {
     return llvm::createStringError(
         "the sizes of groups that many integers determine: " +
         report::describeLocation(op->getLoc()));
-  bool movesElements =
-      (isa<tp::ReindexOpInterface>(op) && !isa<tp::BitcastOp>(op)) ||
-      isa<tp::WaitOp, tp::RankSliceOp, tp::RankSelectOp, tp::AllGatherOp,
-          tp::AllToAllOp, tp::CollectiveBroadcastOp>(op);
-  if (movesElements && hasMixtures)
+  if (movesElements(op) && hasMixtures)
     visitMove(op);
   else if (isa<tp::BitcastOp>(op) && isNumber(op->getOperand(0)))
     return llvm::createStringError("the bits of an integer: " +
@@ -223,9 +266,7 @@ void IntegerLifting::visitCall(tp::CallOp op) {
       continue;
     }
     to.setType(RankedTensorType::get(getShape(from), builder.getF64Type()));
-    forms[from] =
-        createSource(op.getLoc(), to, getDefaultRange(getElementType(from)),
-                     getElementType(from));
+    forms[from] = createSource(from, to, getDefaultRange(getElementType(from)));
   }
 }
 
@@ -323,7 +364,7 @@ void IntegerLifting::visitMove(Operation *op) {
   if (!appendSizes(getShape(op->getResult(0)), sizes))
     return visitElements(op);
   SmallVector<Value> tables;
-  SmallVector<SmallVector<Value>> weights(sizes.size());
+  SmallVector<SmallVector<Value>> weights(like.weights.size());
   Mixture result;
   result.least = std::numeric_limits<double>::infinity();
   result.most = -result.least;
@@ -342,8 +383,10 @@ void IntegerLifting::visitMove(Operation *op) {
     result.most = std::max(result.most, form.most);
   }
   result.table = mixtures.move(op, tables, sizes);
-  for (auto [all, size] : llvm::zip_equal(weights, sizes))
-    result.weights.push_back(mixtures.move(op, all, {size}));
+  for (ArrayRef<Value> all : weights)
+    result.weights.push_back(mixtures.move(op, all, getRangeSizes(all[0])));
+  if (op->getNumOperands() == 1)
+    result.low = like.low;
   forms[op->getResult(0)] = getForm(std::move(result));
 }
 
@@ -354,11 +397,9 @@ void IntegerLifting::visitCast(tp::CastOp op) {
   Location loc = op.getLoc();
   auto toInteger = dyn_cast<IntegerType>(to);
   if (form.mixture) {
-    bool isSmall = llvm::all_of(getRangeSizes(form.mixture.weights),
-                                [](int64_t size) { return size <= 6; });
-    if (isFieldType(from) && toInteger && !isSmall) {
+    if (isFieldType(from) && toInteger && !isSmall(form.mixture.weights)) {
       forms[op.getResult()] =
-          createSource(loc, get(op.getInput()), getDefaultRange(to), to);
+          createSource(op.getResult(), get(op.getInput()), getDefaultRange(to));
       return;
     }
     Mixture result = form.mixture;
@@ -366,10 +407,17 @@ void IntegerLifting::visitCast(tp::CastOp op) {
       auto [low, high] = getDefaultRange(to);
       if (form.least < static_cast<double>(low) ||
           form.most >= static_cast<double>(high)) {
+        int64_t count =
+            toInteger.getWidth() < 32 ? int64_t(1) << toInteger.getWidth() : 0;
+        bool isOfPeriod = result.low && count > 0 &&
+                          getShape(result.table).back() % count == 0;
         Value wrapped =
             toInteger.getWidth() == 32
                 ? wrap(loc, result.table, form.least, form.most, toInteger)
-                : mixtures.cast(loc, result.table, to);
+            : isOfPeriod ? wrap(loc, mixtures.getRemainders(loc, result, count),
+                                0, static_cast<double>(count) - 1, toInteger)
+                         : mixtures.cast(loc, result.table, to);
+        result.low.reset();
         if (toInteger.getWidth() <= 32) {
           result.least = static_cast<double>(low);
           result.most = static_cast<double>(high) - 1;
@@ -388,6 +436,7 @@ void IntegerLifting::visitCast(tp::CastOp op) {
       }
     }
     if (isTruthType(to)) {
+      result.low.reset();
       result.least = 0;
       result.most = 1;
     }
@@ -409,7 +458,7 @@ void IntegerLifting::visitCast(tp::CastOp op) {
   // An integer that is computed from a float, a truth value or a number.
   if (isFieldType(from)) {
     forms[op.getResult()] =
-        createSource(loc, form.value, getDefaultRange(to), to);
+        createSource(op.getResult(), form.value, getDefaultRange(to));
     return;
   }
   auto [low, high] = getDefaultRange(to);

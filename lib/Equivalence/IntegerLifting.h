@@ -33,12 +33,22 @@ using IntegerRange = std::pair<int64_t, int64_t>;
 /// of them, and for 64 bits those between -2^33 and 2^33.
 IntegerRange getDefaultRange(mlir::Type elementType);
 
+/// Returns the value that an op divides by a constant above zero, of which it
+/// returns the quotient or the remainder, and the constant.
+std::optional<std::pair<mlir::Value, int64_t>> getDivision(tp::MapOp op);
+
+/// Returns, for the integers of a program, a common multiple of the numbers
+/// that they are divided by as they are, if it is small.
+llvm::DenseMap<mlir::Value, int64_t> getPeriods(mlir::func::FuncOp function);
+
 class IntegerLifting {
 public:
   /// Returns the range of the integers of an input.
   using Ranges = llvm::function_ref<IntegerRange(mlir::BlockArgument)>;
 
-  IntegerLifting(mlir::func::FuncOp function, Ranges ranges);
+  /// `periods` are those of both programs that are compared.
+  IntegerLifting(mlir::func::FuncOp function, Ranges ranges,
+                 llvm::DenseMap<mlir::Value, int64_t> periods);
 
   /// Returns the lifted program, whose inputs and outputs are floats in place
   /// of integers and truth values. The error names the op that needs an integer
@@ -74,9 +84,9 @@ private:
   /// Returns true if an integer is a number.
   bool isNumber(mlir::Value operand) const;
 
-  /// Makes the elements of `key` integers.
-  Form createSource(mlir::Location loc, mlir::Value key, IntegerRange range,
-                    mlir::Type elementType);
+  /// Returns the form of `integers`, the weights of which are functions of
+  /// `key`.
+  Form createSource(mlir::Value integers, mlir::Value key, IntegerRange range);
   void addArguments(Ranges ranges);
   llvm::Error visit(mlir::Operation *op);
   void visitReturn(mlir::Operation *op);
@@ -91,6 +101,8 @@ private:
 
   /// Returns the mixture of an op's result; null if it cannot be a table.
   Mixture mapTables(tp::MapOp op);
+  /// Returns true if all numbers of the ranges are evaluated.
+  static bool isSmall(llvm::ArrayRef<mlir::Value> weights);
   bool fitsTables(tp::MapOp op, llvm::ArrayRef<mlir::Value> weights) const;
   std::optional<Form> take(tp::TakeOp op);
   std::optional<Form> takeAlong(tp::TakeAlongOp op);
@@ -103,7 +115,12 @@ private:
   /// are, before they wrap around.
   std::pair<double, double> getBounds(tp::MapOp op) const;
 
+  /// Returns the numbers that a table holds, if an op divides them by a divisor
+  /// of their period: the table of its results; null otherwise.
+  mlir::Value divide(tp::MapOp op);
+
   mlir::func::FuncOp function;
+  llvm::DenseMap<mlir::Value, int64_t> periods;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp lifted;
   mlir::OpBuilder builder;

@@ -9,6 +9,8 @@
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
@@ -36,10 +38,17 @@ void equivalence::proveForAllIntegers(
   auto getRange = [&](BlockArgument argument) {
     return comparison.getRange(first.getArgument(argument.getArgNumber()));
   };
+  // Of inputs, both programs need one.
+  DenseMap<Value, int64_t> periods[] = {getPeriods(first), getPeriods(second)};
+  for (auto [a, b] : llvm::zip(first.getArguments(), second.getArguments())) {
+    int64_t x = std::max<int64_t>(periods[0].lookup(a), 1);
+    int64_t y = std::max<int64_t>(periods[1].lookup(b), 1);
+    periods[0][a] = periods[1][b] = std::lcm(x, y);
+  }
   SmallVector<OwningOpRef<ModuleOp>> lifted;
   for (func::FuncOp function : {first, second}) {
     llvm::Expected<OwningOpRef<ModuleOp>> own =
-        IntegerLifting(function, getRange).lift();
+        IntegerLifting(function, getRange, periods[lifted.size()]).lift();
     if (!own)
       return setDrawn(llvm::toString(own.takeError()));
     lifted.push_back(std::move(*own));

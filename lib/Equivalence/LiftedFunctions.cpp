@@ -6,8 +6,10 @@
 
 #include "FieldFunctions.h"
 #include "IntegerLifting.h"
+#include "ThresholdNumbers.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -105,6 +107,8 @@ std::pair<double, double> IntegerLifting::getBounds(tp::MapOp op) const {
   case MapFunction::BitwiseNot:
     if (!type)
       return {0, 1};
+    if (auto division = getDivision(op))
+      return {0, static_cast<double>(division->second) - 1};
     // All bits of the type at most.
     return {type.isUnsigned() ? 0 : -std::exp2(type.getWidth() - 1),
             std::exp2(type.getWidth() - !type.isUnsigned()) - 1};
@@ -117,11 +121,15 @@ std::pair<double, double> IntegerLifting::getBounds(tp::MapOp op) const {
   }
 }
 
+bool IntegerLifting::isSmall(ArrayRef<Value> weights) {
+  return llvm::all_of(getRangeSizes(weights),
+                      [](int64_t size) { return size <= maxSmallRange; });
+}
+
 bool IntegerLifting::fitsTables(tp::MapOp op, ArrayRef<Value> weights) const {
   if (weights.size() > maxWeights)
     return false;
-  if (llvm::all_of(getRangeSizes(weights),
-                   [](int64_t size) { return size <= maxSmallRange; }))
+  if (isSmall(weights))
     return true;
   if (op.getFunction() == MapFunction::Div)
     return !isOpen(op.getOperand(1));
@@ -156,6 +164,53 @@ Value IntegerLifting::wrap(Location loc, Value table, double least, double most,
       loc, mixtures.map(loc, MapFunction::Sub, {table, excess}, i64), type);
 }
 
+std::optional<std::pair<Value, int64_t>>
+equivalence::getDivision(tp::MapOp op) {
+  constexpr double largest = 1 << 30;
+  auto getDivisor = [&](unsigned index) -> std::optional<int64_t> {
+    std::optional<double> number = getUniformNumber(op.getOperand(index));
+    if (!number || *number < 1 || *number > largest ||
+        std::floor(*number) != *number)
+      return std::nullopt;
+    return static_cast<int64_t>(*number);
+  };
+  if (!getIntegerType(op.getResult()))
+    return std::nullopt;
+  switch (op.getFunction()) {
+  case MapFunction::FloorDiv:
+  case MapFunction::Remainder:
+    if (std::optional<int64_t> divisor = getDivisor(1))
+      return std::pair(op.getOperand(0), *divisor);
+    return std::nullopt;
+  case MapFunction::BitwiseAnd:
+    // The low bits are a remainder.
+    for (unsigned index : {0, 1})
+      if (std::optional<int64_t> mask = getDivisor(index);
+          mask && llvm::isPowerOf2_64(*mask + 1))
+        return std::pair(op.getOperand(1 - index), *mask + 1);
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+Value IntegerLifting::divide(tp::MapOp op) {
+  auto division = getDivision(op);
+  if (!division)
+    return {};
+  const Mixture &numbers = forms.find(division->first)->second.mixture;
+  if (!numbers || !numbers.low ||
+      getShape(numbers.table).back() % division->second != 0)
+    return {};
+  bool isQuotient = op.getFunction() == MapFunction::FloorDiv;
+  Value table =
+      isQuotient
+          ? mixtures.getQuotients(op.getLoc(), numbers, division->second)
+          : mixtures.getRemainders(op.getLoc(), numbers, division->second);
+  return mixtures.cast(op.getLoc(), table,
+                       tp::getTensor(op.getResult()).getElementType());
+}
+
 Mixture IntegerLifting::mapTables(tp::MapOp op) {
   Location loc = op.getLoc();
   ArrayRef<int64_t> shape = getShape(op.getResult());
@@ -175,6 +230,11 @@ Mixture IntegerLifting::mapTables(tp::MapOp op) {
   if (!fullShape || !fitsTables(op, result.weights))
     return {};
   std::tie(result.least, result.most) = getBounds(op);
+  if (Value table = divide(op);
+      table && getShape(table) == ArrayRef(*fullShape)) {
+    result.table = table;
+    return result;
+  }
   Type type = tp::getTensor(op.getResult()).getElementType();
   IntegerType integer = getIntegerType(op.getResult());
   // Arithmetic of up to 16 bits is followed around its wrap by the analysis of

@@ -65,7 +65,7 @@ std::optional<IntegerLifting::Form> IntegerLifting::take(tp::TakeOp op) {
     result.table =
         mixtures.move(op, {table.mixture.table, indices.value}, sizes);
     for (Value &own : result.weights)
-      own = mixtures.move(op, {own, indices.value}, {getShape(own).back()});
+      own = mixtures.move(op, {own, indices.value}, getRangeSizes(own));
     return getForm(std::move(result));
   }
   SmallVector<int64_t> sizes = getRangeSizes(indices.mixture.weights);
@@ -90,9 +90,9 @@ std::optional<IntegerLifting::Form> IntegerLifting::take(tp::TakeOp op) {
   result.table = permute(builder, loc, rows, permutation);
   for (Value own : indices.mixture.weights) {
     SmallVector<int64_t> column(dim, 1);
-    llvm::append_range(column, getShape(own).drop_back());
+    llvm::append_range(column, getShape(own).drop_back(dimsOfRange));
     column.append(rank - dim - indexRank, 1);
-    column.push_back(getShape(own).back());
+    llvm::append_range(column, getRangeSizes(own));
     result.weights.push_back(
         mixtures.expandWeights(loc, mixtures.reshape(loc, own, column), shape));
   }
@@ -122,10 +122,11 @@ IntegerLifting::takeAlong(tp::TakeAlongOp op) {
     };
     result.table = at(result.table, sizes);
     for (Value &own : result.weights)
-      own = at(own, {getShape(own).back()});
+      own = at(own, getRangeSizes(own));
     return getForm(std::move(result));
   }
   Mixture result = indices.mixture;
+  result.low.reset();
   result.table = mixtures.move(
       op,
       {repeat(mixtures, loc, get(op.getTable()), sizes), indices.mixture.table},
@@ -202,7 +203,7 @@ std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
                                 {mixtures.reshape(loc, updates, single),
                                  mixtures.collapse(loc, hits)},
                                 type),
-                   dim, /*keepsDim=*/false);
+                   {dim}, /*keepsDims=*/false);
   SmallVector<int64_t> order = range(0, rank - 1);
   order.insert(order.begin() + dim, rank - 1);
   Value input = isFloat ? get(op.getInput()) : getNumber(op.getInput());

@@ -27,8 +27,10 @@ equivalence::appendSizes(ArrayRef<int64_t> shape, ArrayRef<int64_t> sizes) {
 }
 
 SmallVector<int64_t> equivalence::getRangeSizes(ArrayRef<Value> weights) {
-  return llvm::map_to_vector(
-      weights, [](Value value) { return getShape(value).back(); });
+  SmallVector<int64_t> sizes;
+  for (Value value : weights)
+    llvm::append_range(sizes, getShape(value).take_back(dimsOfRange));
+  return sizes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,23 +77,31 @@ Value MixtureBuilder::cast(Location loc, Value value, Type type) {
                             /*contiguous=*/UnitAttr());
 }
 
-Value MixtureBuilder::iota(Location loc, int64_t start, int64_t size) {
+Value MixtureBuilder::iota(Location loc, int64_t start, int64_t size,
+                           int64_t step) {
   return tp::IotaOp::create(
       builder, loc, RankedTensorType::get({size}, builder.getI64Type()),
-      builder.getI64IntegerAttr(start), builder.getI64IntegerAttr(1));
+      builder.getI64IntegerAttr(start), builder.getI64IntegerAttr(step));
 }
 
-Value MixtureBuilder::sum(Location loc, Value value, int64_t dim,
-                          bool keepsDim) {
+Value MixtureBuilder::integer(Location loc, int64_t number) {
+  return tp::ConstantOp::create(builder, loc,
+                                RankedTensorType::get({}, builder.getI64Type()),
+                                builder.getI64IntegerAttr(number));
+}
+
+Value MixtureBuilder::sum(Location loc, Value value, ArrayRef<int64_t> dims,
+                          bool keepsDims) {
   RankedTensorType type = tp::getTensor(value);
-  SmallVector<int64_t> shape(type.getShape());
-  if (keepsDim)
-    shape[dim] = 1;
-  else
-    shape.erase(shape.begin() + dim);
+  SmallVector<int64_t> shape;
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
+      shape.push_back(size);
+    else if (keepsDims)
+      shape.push_back(1);
   return tp::ReduceOp::create(
       builder, loc, RankedTensorType::get(shape, type.getElementType()),
-      tp::ReductionKind::Sum, value, ArrayRef<int64_t>{dim}, keepsDim);
+      tp::ReductionKind::Sum, value, dims, keepsDims);
 }
 
 Value MixtureBuilder::constant(Location loc, double number) {
@@ -141,58 +151,109 @@ Value MixtureBuilder::move(Operation *op, ValueRange operands,
 // Mixtures
 //===----------------------------------------------------------------------===//
 
+Value MixtureBuilder::createDim(Location loc, int64_t start, int64_t size,
+                                int64_t step, unsigned number) {
+  Value numbers = iota(loc, start, size, step);
+  numbers.getDefiningOp()->setAttr(
+      rangeAttrName,
+      builder.getDenseI64ArrayAttr({input, static_cast<int64_t>(number)}));
+  return numbers;
+}
+
 Mixture MixtureBuilder::createSource(Location loc, Value key, int64_t low,
-                                     int64_t high, Type elementType) {
+                                     int64_t high, int64_t period,
+                                     Type elementType) {
   Type f64 = builder.getF64Type();
-  SmallVector<int64_t> shape(getShape(key));
+  SmallVector<int64_t> shape(getShape(key)), column(shape);
   auto rank = static_cast<int64_t>(shape.size());
-  int64_t size = high - low;
+  // Whole periods, of which numbers outside of the range have no weight.
+  int64_t first = llvm::divideFloorSigned(low, period) * period;
+  int64_t count = llvm::divideCeilSigned(high - first, period);
   Mixture mixture;
-  Value numbers = iota(loc, low, size);
-  numbers.getDefiningOp()->setAttr(rangeAttrName,
-                                   builder.getI64IntegerAttr(input));
+  Value major = createDim(loc, first, count, period, 0);
+  Value minor = createDim(loc, 0, period, 1, 1);
+  Value numbers =
+      map(loc, MapFunction::Add, {reshape(loc, major, {count, 1}), minor},
+          builder.getI64Type());
   // Different functions of each number and each element, divided by their sum.
   Value inner = map(loc, MapFunction::GeluTanh, key, f64);
-  SmallVector<int64_t> column(shape);
-  column.push_back(1);
+  column.append(dimsOfRange, 1);
   Value shifted =
       map(loc, MapFunction::Add,
           {reshape(loc, inner, column), cast(loc, numbers, f64)}, f64);
   Value unknown = map(loc, MapFunction::GeluTanh, shifted, f64);
-  mixture.weights.push_back(map(loc, MapFunction::Div,
-                                {unknown, sum(loc, unknown, rank, true)}, f64));
-  shape.push_back(size);
-  if (isTruthType(elementType)) {
-    Value zero = tp::ConstantOp::create(
-        builder, loc, RankedTensorType::get({}, builder.getI64Type()),
-        builder.getI64IntegerAttr(0));
-    numbers = map(loc, MapFunction::NotEqual, {numbers, zero}, elementType);
-  } else {
-    numbers = cast(loc, numbers, elementType);
-  }
-  mixture.table = broadcast(loc, numbers, shape);
+  auto exclude = [&](MapFunction comparison, int64_t end) {
+    Value isOutside =
+        map(loc, comparison, {numbers, integer(loc, end)}, builder.getI1Type());
+    unknown = map(loc, MapFunction::Select,
+                  {isOutside, constant(loc, 0), unknown}, f64);
+  };
+  if (first < low)
+    exclude(MapFunction::Less, low);
+  if (first + count * period > high)
+    exclude(MapFunction::GreaterEqual, high);
+  mixture.weights.push_back(
+      map(loc, MapFunction::Div,
+          {unknown, sum(loc, unknown, {rank, rank + 1}, true)}, f64));
+  shape.append({count, period});
   mixture.least = static_cast<double>(low);
   mixture.most = static_cast<double>(high) - 1;
+  if (isTruthType(elementType)) {
+    numbers = map(loc, MapFunction::NotEqual, {numbers, integer(loc, 0)},
+                  elementType);
+  } else {
+    numbers = cast(loc, numbers, elementType);
+    mixture.low = first;
+  }
+  mixture.table = broadcast(loc, numbers, shape);
   return mixture;
+}
+
+Value MixtureBuilder::getRemainders(Location loc, const Mixture &numbers,
+                                    int64_t divisor) {
+  ArrayRef<int64_t> shape = getShape(numbers.table);
+  Value minor = map(loc, MapFunction::Remainder,
+                    {iota(loc, 0, shape.back()), integer(loc, divisor)},
+                    builder.getI64Type());
+  return broadcast(loc, minor, shape);
+}
+
+Value MixtureBuilder::getQuotients(Location loc, const Mixture &numbers,
+                                   int64_t divisor) {
+  ArrayRef<int64_t> shape = getShape(numbers.table);
+  int64_t period = shape.back(), count = shape[shape.size() - 2];
+  Type i64 = builder.getI64Type();
+  Value major = iota(loc, *numbers.low / divisor, count, period / divisor);
+  Value minor = map(loc, MapFunction::FloorDiv,
+                    {iota(loc, 0, period), integer(loc, divisor)}, i64);
+  Value sum =
+      map(loc, MapFunction::Add, {reshape(loc, major, {count, 1}), minor}, i64);
+  return broadcast(loc, sum, shape);
 }
 
 Mixture MixtureBuilder::createConstant(Location loc, Value value,
                                        const Mixture &like) {
   Mixture mixture = like;
-  SmallVector<int64_t> shape(getShape(value));
-  SmallVector<int64_t> column(shape);
+  mixture.low.reset();
+  SmallVector<int64_t> shape(getShape(value)), column(shape);
   for (Value &weights : mixture.weights) {
-    SmallVector<int64_t> own(shape);
-    own.push_back(getShape(weights).back());
     // Any weights do. These stand for the first number.
-    Value numbers = iota(loc, 0, own.back());
-    Value zero = tp::ConstantOp::create(
-        builder, loc, RankedTensorType::get({}, builder.getI64Type()),
-        builder.getI64IntegerAttr(0));
-    Value isFirst =
-        map(loc, MapFunction::Equal, {numbers, zero}, builder.getI1Type());
-    weights = broadcast(loc, cast(loc, isFirst, builder.getF64Type()), own);
-    column.push_back(1);
+    ArrayRef<int64_t> sizes = getShape(weights).take_back(dimsOfRange);
+    auto isFirst = [&](int64_t size) {
+      return cast(loc,
+                  map(loc, MapFunction::Equal,
+                      {iota(loc, 0, size), integer(loc, 0)},
+                      builder.getI1Type()),
+                  builder.getF64Type());
+    };
+    Value both =
+        map(loc, MapFunction::Mul,
+            {reshape(loc, isFirst(sizes[0]), {sizes[0], 1}), isFirst(sizes[1])},
+            builder.getF64Type());
+    SmallVector<int64_t> own(shape);
+    llvm::append_range(own, sizes);
+    weights = broadcast(loc, both, own);
+    column.append(dimsOfRange, 1);
   }
   llvm::append_range(shape, getRangeSizes(like.weights));
   mixture.table = broadcast(loc, reshape(loc, value, column), shape);
@@ -202,15 +263,20 @@ Mixture MixtureBuilder::createConstant(Location loc, Value value,
 Value MixtureBuilder::align(Location loc, Value table, ArrayRef<Value> own,
                             ArrayRef<Value> weights) {
   ArrayRef<int64_t> shape = getShape(table);
-  auto ownRank = static_cast<int64_t>(shape.size() - own.size());
+  auto ownRank = static_cast<int64_t>(shape.size() - dimsOfRange * own.size());
   SmallVector<int64_t> aligned(shape.take_front(ownRank));
-  SmallVector<int64_t> order, kept;
-  for (auto [index, source] : llvm::enumerate(weights)) {
+  SmallVector<int64_t> order;
+  for (Value source : weights) {
     auto position = llvm::find(own, source);
     bool depends = position != own.end();
-    aligned.push_back(depends ? getShape(source).back() : 1);
-    if (depends)
-      order.push_back(ownRank + (position - own.begin()));
+    int64_t first =
+        ownRank + static_cast<int64_t>(dimsOfRange) * (position - own.begin());
+    for (auto [dim, size] :
+         llvm::enumerate(getShape(source).take_back(dimsOfRange))) {
+      aligned.push_back(depends ? size : 1);
+      if (depends)
+        order.push_back(first + static_cast<int64_t>(dim));
+    }
   }
   // The ranges may come in another order.
   if (!llvm::is_sorted(order)) {
@@ -231,7 +297,7 @@ Value MixtureBuilder::align(Location loc, Value table, ArrayRef<Value> own,
 Value MixtureBuilder::expandWeights(Location loc, Value weights,
                                     ArrayRef<int64_t> shape) {
   SmallVector<int64_t> full(shape);
-  full.push_back(getShape(weights).back());
+  llvm::append_range(full, getShape(weights).take_back(dimsOfRange));
   return broadcast(loc, weights, full);
 }
 
@@ -246,16 +312,15 @@ Value MixtureBuilder::collapse(Location loc, const Mixture &mixture) {
   bool isFloat = isFieldType(type);
   Value value = isFloat ? mixture.table : toNumber(loc, mixture.table);
   Type resultType = isFloat ? type : getNumberType();
-  auto rank =
-      static_cast<int64_t>(getShape(value).size() - mixture.weights.size());
+  size_t rank = getShape(value).size() - dimsOfRange * mixture.weights.size();
   for (size_t index = mixture.weights.size(); index-- > 0;) {
-    Value own = mixture.weights[index];
-    SmallVector<int64_t> shape(getShape(own));
-    shape.insert(shape.begin() + rank, index, 1);
-    value = map(loc, MapFunction::Mul, {value, reshape(loc, own, shape)},
+    Value weights = mixture.weights[index];
+    SmallVector<int64_t> shape(getShape(weights));
+    shape.insert(shape.begin() + rank, dimsOfRange * index, 1);
+    auto dim = static_cast<int64_t>(rank + dimsOfRange * index);
+    value = map(loc, MapFunction::Mul, {value, reshape(loc, weights, shape)},
                 resultType);
-    value = sum(loc, value, rank + static_cast<int64_t>(index),
-                /*keepsDim=*/false);
+    value = sum(loc, value, {dim, dim + 1}, /*keepsDims=*/false);
   }
   if (isTruthType(type))
     value = map(loc, MapFunction::IsOne, value, type);

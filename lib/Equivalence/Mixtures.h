@@ -18,8 +18,9 @@
 
 namespace commute::equivalence {
 
-/// The attribute of the numbers of a range: the number of the input that they
-/// are the range of, or -1 for integers that are computed.
+/// The attribute of the numbers along a dim of a range: the number of the input
+/// that it is the range of, or -1 for integers that are computed, and which of
+/// the two dims it is.
 inline constexpr llvm::StringLiteral rangeAttrName = "equivalence.range";
 
 /// A tensor that is computed from integers, for all values of these at once.
@@ -28,14 +29,20 @@ inline constexpr llvm::StringLiteral rangeAttrName = "equivalence.range";
 /// range, with weights w_v that add up to 1: `sum over v of w_v f(v)` stands
 /// for f(x). It is f(x) if one weight is 1 and all others are 0, so what holds
 /// for all weights holds for all integers.
+///
+/// A range has two dims: with a period of P, the number at q and r is
+/// `low + q P + r`, so that remainders and quotients by divisors of P are simple.
 struct Mixture {
   /// The value for each number of each range: the dims of the tensor, and then
-  /// one for each of `weights`.
+  /// two for each of `weights`.
   mlir::Value table;
   /// The weights of each integer that the elements are computed from, in f64:
-  /// the dims of the tensor, and then that of the range. Equal weights are the
+  /// the dims of the tensor, and then those of the range. Equal weights are the
   /// same value.
   llvm::SmallVector<mlir::Value, 2> weights;
+  /// The least number of the range, a multiple of its period, if the table
+  /// holds the numbers themselves.
+  std::optional<int64_t> low;
   /// Numbers between which all elements of a table of integers are.
   double least = 0, most = 0;
 
@@ -53,7 +60,13 @@ public:
   /// unknown functions of the elements of `key`, a tensor of floats, as
   /// elements of type `elementType`.
   Mixture createSource(mlir::Location loc, mlir::Value key, int64_t low,
-                       int64_t high, mlir::Type elementType);
+                       int64_t high, int64_t period, mlir::Type elementType);
+  /// Returns the remainders of the numbers that a table holds by a divisor of
+  /// their period, or their quotients, rounded down.
+  mlir::Value getRemainders(mlir::Location loc, const Mixture &numbers,
+                            int64_t divisor);
+  mlir::Value getQuotients(mlir::Location loc, const Mixture &numbers,
+                           int64_t divisor);
   /// Returns the mixture with one value for all weights like those of `like`.
   Mixture createConstant(mlir::Location loc, mlir::Value value,
                          const Mixture &like);
@@ -86,9 +99,11 @@ public:
   mlir::Value broadcast(mlir::Location loc, mlir::Value value,
                         llvm::ArrayRef<int64_t> shape);
   mlir::Value cast(mlir::Location loc, mlir::Value value, mlir::Type type);
-  mlir::Value iota(mlir::Location loc, int64_t start, int64_t size);
-  mlir::Value sum(mlir::Location loc, mlir::Value value, int64_t dim,
-                  bool keepsDim);
+  mlir::Value iota(mlir::Location loc, int64_t start, int64_t size,
+                   int64_t step = 1);
+  mlir::Value integer(mlir::Location loc, int64_t number);
+  mlir::Value sum(mlir::Location loc, mlir::Value value,
+                  llvm::ArrayRef<int64_t> dims, bool keepsDims);
   mlir::Value constant(mlir::Location loc, double number);
   /// An unknown function of numbers, another one for each `name`.
   mlir::Value applyUnknown(mlir::Location loc, mlir::Value value, double name);
@@ -100,6 +115,10 @@ public:
   mlir::OpBuilder &getBuilder() { return builder; }
 
 private:
+  /// Returns the numbers along a dim of the range of integers that are created.
+  mlir::Value createDim(mlir::Location loc, int64_t start, int64_t size,
+                        int64_t step, unsigned number);
+
   mlir::OpBuilder &builder;
   int64_t input = -1;
   /// The name, properties and type of an op, and its operands.
@@ -122,7 +141,10 @@ inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
 std::optional<llvm::SmallVector<int64_t>>
 appendSizes(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> sizes);
 
-/// Returns the sizes of the ranges of weights.
+/// A range has so many dims.
+inline constexpr size_t dimsOfRange = 2;
+
+/// Returns the sizes of the dims of the ranges of weights, range after range.
 llvm::SmallVector<int64_t> getRangeSizes(llvm::ArrayRef<mlir::Value> weights);
 
 } // namespace commute::equivalence

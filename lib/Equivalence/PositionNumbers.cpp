@@ -125,6 +125,29 @@ PositionForm PositionFinder::broadcast(Value operand, RankedTensorType type) {
   return form;
 }
 
+namespace {
+/// Two dims whose indices are the digits of one of a merged dim, and the
+/// coefficient of that.
+struct Digits {
+  unsigned major, minor;
+  int64_t coefficient;
+};
+} // namespace
+
+static std::optional<Digits>
+findDigits(ArrayRef<std::pair<unsigned, int64_t>> terms,
+           ArrayRef<int64_t> sizes) {
+  for (auto [major, minor] : {std::pair(0, 1), std::pair(1, 0)}) {
+    int64_t merged;
+    if (!llvm::MulOverflow(terms[minor].second, sizes[terms[minor].first],
+                           merged) &&
+        terms[major].second == merged)
+      return Digits{terms[major].first, terms[minor].first,
+                    terms[minor].second};
+  }
+  return std::nullopt;
+}
+
 void PositionFinder::compare(Value value, const PositionForm &a,
                              const PositionForm &b) {
   bool hasUnknown = a.hasUnknown || b.hasUnknown;
@@ -166,6 +189,20 @@ void PositionFinder::compare(Value value, const PositionForm &a,
         listener.onCut(value, dim, root);
         listener.onCut(value, dim, root + 1);
         listener.onCut(value, dim, root + 2);
+      } else if (auto digits = findDigits(terms, sizes)) {
+        // The index of the merged dim at which the sign changes.
+        auto [major, minor, k] = *digits;
+        if (constant == std::numeric_limits<int64_t>::min())
+          continue;
+        int64_t root = llvm::divideFloorSigned(-constant, k);
+        for (int64_t index : {root, root + 1}) {
+          int64_t high = llvm::divideFloorSigned(index, sizes[minor]);
+          int64_t low = index - high * sizes[minor];
+          for (int64_t next : {0, 1}) {
+            listener.onCut(value, major, high + next);
+            listener.onCut(value, minor, low + next);
+          }
+        }
       } else {
         listener.onDiagonal(value, terms[0].first, value, terms[1].first,
                             terms[0].second, terms[1].second, constant);
