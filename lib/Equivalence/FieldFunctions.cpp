@@ -481,6 +481,13 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
     return context.isNan(a);
   case MapFunction::IsOne:
     return a;
+  case MapFunction::Weight: {
+    std::optional<double> number = context.getKnownNumber(a);
+    std::optional<double> integer = context.getKnownNumber(b);
+    return number && integer && std::trunc(*number) == *number
+               ? *number == *integer
+               : F::mix(a, F::mix(b, getKey(function)));
+  }
   case MapFunction::FloorDiv:
     if (std::optional<uint64_t> known = divideToFloor(a, b))
       return *known;

@@ -79,6 +79,8 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
     return 0;
   case MapFunction::IsOne:
     return a == 1;
+  case MapFunction::Weight:
+    return a == b;
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
 #define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
   case MapFunction::Name:
@@ -149,6 +151,8 @@ uint64_t ScalarFunction::evaluateTruth(uint64_t a, uint64_t b) const {
     return 0;
   case MapFunction::IsOne:
     return a;
+  case MapFunction::Weight:
+    return negate(one);
   case MapFunction::Abs:
   case MapFunction::Sign:
   case MapFunction::Relu:

@@ -189,8 +189,7 @@ IntegerLifting::Form IntegerLifting::createSource(Value integers, Value key,
 
 llvm::Expected<OwningOpRef<ModuleOp>> IntegerLifting::lift() {
   for (Operation &op : function.getBody().front())
-    if (llvm::Error error = visit(&op))
-      return std::move(error);
+    visit(&op);
   std::string message;
   ScopedDiagnosticHandler handler(
       function.getContext(), [&](Diagnostic &diagnostic) {
@@ -204,40 +203,62 @@ llvm::Expected<OwningOpRef<ModuleOp>> IntegerLifting::lift() {
   return std::move(module);
 }
 
-llvm::Error IntegerLifting::visit(Operation *op) {
-  if (op->hasTrait<OpTrait::IsTerminator>()) {
-    visitReturn(op);
-    return llvm::Error::success();
-  }
-  if (auto call = dyn_cast<tp::CallOp>(op)) {
-    visitCall(call);
-    return llvm::Error::success();
-  }
+void IntegerLifting::visit(Operation *op) {
   bool hasMixtures = llvm::any_of(
       op->getOperands(), [&](Value operand) { return isMixture(operand); });
-  if (auto map = dyn_cast<tp::MapOp>(op); map && hasMixtures) {
-    visitMap(map);
-    return llvm::Error::success();
-  }
-  if (auto cast = dyn_cast<tp::CastOp>(op)) {
-    visitCast(cast);
-    return llvm::Error::success();
-  }
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return visitReturn(op);
+  if (auto call = dyn_cast<tp::CallOp>(op))
+    return visitCall(call);
+  if (auto map = dyn_cast<tp::MapOp>(op); map && hasMixtures)
+    return visitMap(map);
+  if (auto cast = dyn_cast<tp::CastOp>(op))
+    return visitCast(cast);
   if (auto indexing = dyn_cast<tp::IndexingOpInterface>(op))
     return visitIndexing(indexing);
-  if (isa<tp::GroupedMatmulOp>(op) &&
-      isNumber(cast<tp::GroupedMatmulOp>(op).getOffsets()))
-    return llvm::createStringError(
-        "the sizes of groups that many integers determine: " +
-        report::describeLocation(op->getLoc()));
+  if (auto grouped = dyn_cast<tp::GroupedMatmulOp>(op);
+      grouped && isNumber(grouped.getOffsets()))
+    return visitUnknown(op, grouped.getOffsets(), "sizes of groups");
   if (movesElements(op) && hasMixtures)
-    visitMove(op);
-  else if (isa<tp::BitcastOp>(op) && isNumber(op->getOperand(0)))
-    return llvm::createStringError("the bits of an integer: " +
-                                   report::describeLocation(op->getLoc()));
-  else
-    visitElements(op);
-  return llvm::Error::success();
+    return visitMove(op);
+  if (isa<tp::BitcastOp>(op) && isNumber(op->getOperand(0)))
+    return visitUnknown(op, op->getOperand(0), "bits");
+  visitElements(op);
+}
+
+void IntegerLifting::visitUnknown(Operation *op, Value operand,
+                                  StringRef what) {
+  const Form &form = forms.find(operand)->second;
+  if (!unknown)
+    unknown = {(form.isOfMany || form.mixture
+                    ? what + " that many integers determine: "
+                    : what + " that integers of large ranges determine (state "
+                             "smaller ones): ")
+                       .str() +
+                   report::describeLocation(op->getLoc()),
+               !form.isOfMany && !form.mixture};
+  SmallVector<Value> operands;
+  for (Value own : op->getOperands())
+    operands.push_back(getNumber(own));
+  SmallVector<Type> types;
+  for (Value result : op->getResults())
+    types.push_back(
+        isIntegerTensor(result)
+            ? RankedTensorType::get(getShape(result), mixtures.getNumberType())
+            : result.getType());
+  // A function of the operands and of the properties.
+  std::string arguments;
+  llvm::raw_string_ostream(arguments) << op->getPropertiesAsAttribute();
+  auto call = tp::CallOp::create(
+      builder, op->getLoc(), types,
+      ("torch.ops.aten.unknown_" + op->getName().stripDialect() + ".default")
+          .str(),
+      operands, arguments);
+  for (auto [from, to] :
+       llvm::zip_equal(op->getResults(), call->getResults())) {
+    Form &result = forms[from] = getForm(to);
+    result.isOfMany = true;
+  }
 }
 
 void IntegerLifting::visitReturn(Operation *op) {
@@ -304,8 +325,13 @@ void IntegerLifting::visitElements(Operation *op) {
     if (isIntegerTensor(from) && !isOrder && (usesNumbers || hasNumbers))
       to.setType(
           RankedTensorType::get(getShape(from), mixtures.getNumberType()));
+    bool isOfMany = !(map || isa<tp::CastOp>(op) || movesElements(op)) ||
+                    llvm::any_of(op->getOperands(), [&](Value operand) {
+                      return forms.find(operand)->second.isOfMany;
+                    });
     Form &form = forms[from] = getForm(to);
     form.isFixed = isFixed;
+    form.isOfMany = isOfMany && !isFixed;
     if (!isIntegerTensor(from))
       continue;
     if (map) {
@@ -337,13 +363,23 @@ void IntegerLifting::visitElements(Operation *op) {
         form.least = std::min(first, last);
         form.most = std::max(first, last);
       }
-    } else if (isa<tp::ReindexOpInterface>(op)) {
+    } else if (movesElements(op) || isa<tp::CastOp, tp::TakeOp>(op)) {
       form.least = std::numeric_limits<double>::infinity();
       form.most = -form.least;
       for (Value operand : op->getOperands()) {
+        // Not the indices.
+        if (isa<tp::TakeOp>(op) && operand != op->getOperand(0))
+          continue;
         const Form &own = forms.find(operand)->second;
         forms[from].least = std::min(forms[from].least, own.least);
         forms[from].most = std::max(forms[from].most, own.most);
+      }
+      auto type = cast<IntegerType>(getElementType(from));
+      auto [low, high] = getDefaultRange(type);
+      if (type.getWidth() <= 32 && (form.least < static_cast<double>(low) ||
+                                    form.most >= static_cast<double>(high))) {
+        form.least = static_cast<double>(low);
+        form.most = static_cast<double>(high) - 1;
       }
     }
   }

@@ -51,9 +51,18 @@ public:
                  llvm::DenseMap<mlir::Value, int64_t> periods);
 
   /// Returns the lifted program, whose inputs and outputs are floats in place
-  /// of integers and truth values. The error names the op that needs an integer
-  /// which many others determine.
+  /// of integers and truth values.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lift();
+
+  /// An op that needs an integer which other integers determine. It is an
+  /// unknown function of its operands in the lifted program.
+  struct Unknown {
+    std::string text;
+    /// Smaller ranges of these would suffice; else there are too many.
+    bool needsRanges;
+  };
+  /// Returns the first such op.
+  const std::optional<Unknown> &getUnknown() const { return unknown; }
 
 private:
   /// What a value of the program is in the lifted one.
@@ -64,6 +73,8 @@ private:
     Mixture mixture;
     /// Computed from positions and constants alone.
     bool isFixed = false;
+    /// Computed from more elements than a table can be.
+    bool isOfMany = false;
     /// Of integers: numbers between which they are, if that is known.
     double least = 0, most = 0;
   };
@@ -88,12 +99,15 @@ private:
   /// `key`.
   Form createSource(mlir::Value integers, mlir::Value key, IntegerRange range);
   void addArguments(Ranges ranges);
-  llvm::Error visit(mlir::Operation *op);
+  void visit(mlir::Operation *op);
   void visitReturn(mlir::Operation *op);
   void visitCall(tp::CallOp op);
   void visitMap(tp::MapOp op);
   void visitCast(tp::CastOp op);
-  llvm::Error visitIndexing(tp::IndexingOpInterface op);
+  void visitIndexing(tp::IndexingOpInterface op);
+  /// Takes an op for an unknown function, because of this operand.
+  void visitUnknown(mlir::Operation *op, mlir::Value operand,
+                    llvm::StringRef what);
   /// Ops that move elements.
   void visitMove(mlir::Operation *op);
   /// Any op, on elements.
@@ -126,6 +140,7 @@ private:
   mlir::OpBuilder builder;
   MixtureBuilder mixtures;
   llvm::DenseMap<mlir::Value, Form> forms;
+  std::optional<Unknown> unknown;
 };
 
 } // namespace commute::equivalence

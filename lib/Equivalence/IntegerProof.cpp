@@ -6,6 +6,8 @@
 
 #include "IntegerProof.h"
 
+#include "IntegerWitness.h"
+
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 
@@ -15,26 +17,35 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
-void equivalence::proveForAllIntegers(
-    ProgramComparison &comparison, func::FuncOp first, func::FuncOp second,
-    const analysis::InputPlacements &placements, const VerifyOptions &options,
-    const ProofBudget &budget, VerifyResult &result) {
-  auto setDrawn = [&](std::string reason) {
-    comparison.judgeDraws();
-    if (!result.isEquivalent())
-      return;
-    if (options.isStrict)
-      result.notProven = "the programs are not told apart in " +
-                         std::to_string(result.numRounds) +
-                         " drawings, which need not show all: " + reason;
-    result.drawn = std::move(reason);
-  };
-  if (!result.isEquivalent())
-    return;
-  if (!comparison.restsOnIntegers())
-    return comparison.judgeDraws();
-  if (!getSizesOfValues(first).empty() || !getSizesOfValues(second).empty())
-    return setDrawn("sizes depend on values");
+/// Names some integers of a witness.
+static std::string describe(ArrayRef<FixedInteger> witness,
+                            func::FuncOp function) {
+  constexpr size_t most = 8;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << ", where ";
+  llvm::interleaveComma(witness.take_front(most), os,
+                        [&](const FixedInteger &own) {
+                          auto name = function.getArgAttrOfType<StringAttr>(
+                              own.argument, tp::TPDialect::nameAttrName);
+                          if (name)
+                            os << name.getValue();
+                          else
+                            os << "input " << own.argument;
+                          os << '[';
+                          llvm::interleaveComma(own.indices, os);
+                          os << "] is " << own.number;
+                        });
+  if (witness.size() > most)
+    os << ", ...";
+  return text;
+}
+
+bool IntegerProof::prove() {
+  if (!getSizesOfValues(first).empty() || !getSizesOfValues(second).empty()) {
+    drawn = "sizes depend on values";
+    return false;
+  }
   auto getRange = [&](BlockArgument argument) {
     return comparison.getRange(first.getArgument(argument.getArgNumber()));
   };
@@ -46,17 +57,17 @@ void equivalence::proveForAllIntegers(
     periods[0][a] = periods[1][b] = std::lcm(x, y);
   }
   SmallVector<OwningOpRef<ModuleOp>> lifted;
+  std::optional<IntegerLifting::Unknown> unknown;
   for (func::FuncOp function : {first, second}) {
-    llvm::Expected<OwningOpRef<ModuleOp>> own =
-        IntegerLifting(function, getRange, periods[lifted.size()]).lift();
-    if (!own)
-      return setDrawn(llvm::toString(own.takeError()));
+    IntegerLifting lifting(function, getRange, periods[lifted.size()]);
+    llvm::Expected<OwningOpRef<ModuleOp>> own = lifting.lift();
+    if (!own) {
+      drawn = llvm::toString(own.takeError());
+      return false;
+    }
+    if (!unknown)
+      unknown = lifting.getUnknown();
     lifted.push_back(std::move(*own));
-  }
-  if (const char *folder = std::getenv("COMMUTE_DUMP_LIFTED")) {
-    llvm::errs() << "// " << folder << "\n";
-    for (OwningOpRef<ModuleOp> &module : lifted)
-      (*module)->print(llvm::errs());
   }
   VerifyResult own;
   func::FuncOp liftedFirst = analysis::getMain(*lifted[0]);
@@ -65,22 +76,73 @@ void equivalence::proveForAllIntegers(
     own.numOps += function.getBody().front().getOperations().size() - 1;
   ProgramComparison forAll(liftedFirst, liftedSecond, placements, options,
                            budget, own);
-  llvm::Error error = forAll.run(liftedFirst, liftedSecond);
-  if (error) {
-    result.notProven = llvm::toString(std::move(error));
-    return;
+  if (llvm::Error error = forAll.run(liftedFirst, liftedSecond)) {
+    (unknown ? drawn : reason) = llvm::toString(std::move(error));
+    return false;
   }
   own.dropUndecided();
+  result.numEvaluatedOps += own.numEvaluatedOps;
+  result.numRounds += own.numRounds;
   if (own.isEquivalent()) {
-    if (forAll.restsOnOutcomes())
-      setDrawn("orders or truth values are drawn");
+    if (forAll.restsOnDraws())
+      drawn = "orders or truth values are drawn";
+    return !drawn;
+  }
+  if (unknown) {
+    (unknown->needsRanges ? reason : drawn) = unknown->text;
+    return false;
+  }
+  reason = own.notProven ? *own.notProven : own.differences.front().message;
+  if (own.seedOfDifferences) {
+    found.seedOfDifferences = own.seedOfDifferences;
+    IntegerWitness(forAll, liftedFirst, liftedSecond, budget,
+                   *own.seedOfDifferences)
+        .find(found);
+    // The programs themselves have to differ for these integers.
+    if (!found.differences.empty())
+      found.differences = comparison.compareWith(getFixed(found.witness),
+                                                 *own.seedOfDifferences);
+  }
+  return false;
+}
+
+void IntegerProof::judge() {
+  if (!result.isEquivalent() || isProven)
+    return;
+  if (!found.differences.empty()) {
+    result.differences = std::move(found.differences);
+    result.differences.front().message += describe(found.witness, first);
+    result.witness = std::move(found.witness);
+    result.seedOfDifferences = found.seedOfDifferences;
     return;
   }
-  // Which decision it is, if that is known.
+  // Names the decision, if it is known.
   comparison.judgeDraws();
-  if (result.isEquivalent())
+  if (!result.isEquivalent() || !comparison.restsOnDraws())
+    return;
+  assert((reason || drawn) && "draws were judged before the proof");
+  if (reason) {
     result.notProven =
         "the programs are equal for all integers that were drawn, but not as "
         "functions of integers: " +
-        (own.notProven ? *own.notProven : own.differences.front().message);
+        *reason;
+    return;
+  }
+  if (options.isStrict)
+    result.notProven = "the programs are not told apart in " +
+                       std::to_string(result.numRounds) +
+                       " drawings, which need not show all: " + *drawn;
+  result.drawn = drawn;
+}
+
+llvm::Error IntegerProof::run() {
+  auto proves = [&] { return isProven = prove(); };
+  if (llvm::Error error = comparison.run(first, second, proves))
+    return error;
+  result.dropUndecided();
+  if (result.isEquivalent() && comparison.restsOnDraws() && !reason && !drawn &&
+      !isProven)
+    isProven = prove();
+  judge();
+  return llvm::Error::success();
 }

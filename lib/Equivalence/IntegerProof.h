@@ -11,14 +11,45 @@
 
 namespace commute::equivalence {
 
-/// Decides whether two programs that `comparison` found to be equal for the
-/// integers that it drew are equal for all integers. If they are not known to
-/// be, the result says so: it is not proven, or rests on draws.
-void proveForAllIntegers(ProgramComparison &comparison,
-                         mlir::func::FuncOp first, mlir::func::FuncOp second,
-                         const analysis::InputPlacements &placements,
-                         const VerifyOptions &options,
-                         const ProofBudget &budget, VerifyResult &result);
+/// Decides whether two programs that are equal for the integers that were drawn
+/// are equal for all integers.
+class IntegerProof {
+public:
+  /// The programs have static sizes. `comparison` draws integers for them.
+  IntegerProof(ProgramComparison &comparison, mlir::func::FuncOp first,
+               mlir::func::FuncOp second,
+               const analysis::InputPlacements &placements,
+               const VerifyOptions &options, const ProofBudget &budget,
+               VerifyResult &result)
+      : comparison(comparison), first(first), second(second),
+        placements(placements), options(options), budget(budget),
+        result(result) {}
+
+  /// Compares the programs with all that may be drawn. The error is that of the
+  /// evaluation.
+  llvm::Error run();
+
+private:
+  /// Compares the lifted programs. Returns true if they are equal.
+  bool prove();
+  /// Makes the result say what it rests on, if the proof failed and no draw has
+  /// shown a difference.
+  void judge();
+  ProgramComparison &comparison;
+  mlir::func::FuncOp first, second;
+  const analysis::InputPlacements &placements;
+  const VerifyOptions &options;
+  const ProofBudget &budget;
+  VerifyResult &result;
+
+  bool isProven = false;
+  /// Why the programs cannot be lifted, or what a proof would rest on.
+  std::optional<std::string> drawn;
+  /// Why the lifted programs are not known to be equal.
+  std::optional<std::string> reason;
+  /// The differences for a witness, with the seed that shows them.
+  VerifyResult found;
+};
 
 } // namespace commute::equivalence
 

@@ -6,7 +6,6 @@
 
 #include "FieldFunctions.h"
 #include "IntegerLifting.h"
-#include "commute/Report/RemarkCollector.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -212,33 +211,26 @@ std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
                               type));
 }
 
-llvm::Error IntegerLifting::visitIndexing(tp::IndexingOpInterface op) {
+void IntegerLifting::visitIndexing(tp::IndexingOpInterface op) {
   Value indices = op.getIndexValues();
   bool hasIndices = isMixture(indices);
-  auto fail = [&](StringRef what) {
-    return llvm::createStringError(what + Twine(": ") +
-                                   report::describeLocation(op->getLoc()));
-  };
   if (isNumber(indices) && !hasIndices)
-    return fail("an index that many integers determine");
-  if (!hasIndices &&
-      !(isMixture(op.getIndexed()) && !isa<tp::ScatterOp>(*op))) {
-    visitElements(op);
-    return llvm::Error::success();
-  }
+    return visitUnknown(op, indices, "an index");
+  bool hasTable = isMixture(op.getIndexed()) && !isa<tp::ScatterOp>(*op);
+  if (!hasIndices && !hasTable)
+    return visitElements(op);
   auto form = TypeSwitch<Operation *, std::optional<Form>>(op)
                   .Case([&](tp::TakeOp own) { return take(own); })
                   .Case([&](tp::TakeAlongOp own) { return takeAlong(own); })
                   .Case([&](tp::ScatterOp own) { return scatter(own); })
                   .Default([](Operation *) { return std::nullopt; });
   if (!form)
-    return fail("elements that are replaced at computed indices");
+    return visitUnknown(op, indices, "where elements are replaced");
   Value result = op->getResult(0);
   if (form->mixture && holdsNumbers(result, form->mixture)) {
     std::pair<double, double> bounds = {form->least, form->most};
     *form = getForm(mixtures.collapse(op.getLoc(), form->mixture));
     std::tie(form->least, form->most) = bounds;
   }
-  forms[op->getResult(0)] = *form;
-  return llvm::Error::success();
+  forms[result] = *form;
 }

@@ -59,6 +59,19 @@ equivalence::getSampledDims(RankedTensorType type,
   return getDims(getSamples(type, samples, context));
 }
 
+FieldValue InputGenerator::fixNumbers(const FieldTensor &tensor,
+                                      unsigned argument, int64_t number) const {
+  auto result = std::make_shared<FieldTensor>(tensor);
+  for (auto [index, element] : llvm::enumerate(result->elements))
+    if (auto fixed = draws.fixed(argument, number, tensor.getDims(), index)) {
+      element = result->isField() ? PrimeField::fromInteger(*fixed)
+                                  : static_cast<uint64_t>(*fixed);
+      if (result->isField())
+        context.scalars.noteNumber(element, static_cast<double>(*fixed));
+    }
+  return result;
+}
+
 RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
                                     ArrayRef<const IndexSample *> samples,
                                     uint64_t seed) const {
@@ -114,6 +127,8 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
         whole = repeatElements(*whole, dims, context);
       if (!whole)
         return values;
+      if (draws.fixed)
+        whole = fixNumbers(*whole, argument, instance.tensor);
     }
     AlgebraValue cutValue = whole;
     FieldAlgebra algebra(rank, context);

@@ -176,12 +176,10 @@ Mixture MixtureBuilder::createSource(Location loc, Value key, int64_t low,
       map(loc, MapFunction::Add, {reshape(loc, major, {count, 1}), minor},
           builder.getI64Type());
   // Different functions of each number and each element, divided by their sum.
-  Value inner = map(loc, MapFunction::GeluTanh, key, f64);
   column.append(dimsOfRange, 1);
-  Value shifted =
-      map(loc, MapFunction::Add,
-          {reshape(loc, inner, column), cast(loc, numbers, f64)}, f64);
-  Value unknown = map(loc, MapFunction::GeluTanh, shifted, f64);
+  Value unknown =
+      map(loc, MapFunction::Weight,
+          {reshape(loc, key, column), cast(loc, numbers, f64)}, f64);
   auto exclude = [&](MapFunction comparison, int64_t end) {
     Value isOutside =
         map(loc, comparison, {numbers, integer(loc, end)}, builder.getI1Type());

@@ -401,6 +401,7 @@ PiecewiseAffine::map(MapFunction function,
     case MapFunction::Silu:
     case MapFunction::IsNan:
     case MapFunction::IsOne:
+    case MapFunction::Weight:
       // For lines, the result is not a line in general.
       return false;
     }

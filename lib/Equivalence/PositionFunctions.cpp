@@ -252,6 +252,7 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
   case MapFunction::Silu:
   case MapFunction::IsNan:
   case MapFunction::IsOne:
+  case MapFunction::Weight:
     // Only the operands of the value are known.
     break;
   }

@@ -219,6 +219,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
     EvaluationContext context(samples, options.precision, choices, seed,
                               budget);
     context.scalars.setPool(*pool);
+    context.scalars.setHasFixedNumbers(static_cast<bool>(draws.fixed));
     context.decisions = &*decisions;
     decisions->beginRound();
     // Two rounds out of four, so that both kinds of rounds above are included.
@@ -231,9 +232,9 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       InputGenerator inputs(placements, *ranks, context, draws);
       // Where integers matter is known by then. Drawn choices may matter
       // anywhere.
-      bool mayEndEarly = numEqualRounds >= leastRoundsOfIntegers &&
-                         bitsOfIntegers >= enoughBitsOfIntegers &&
-                         !hasSampled && !hasSorted;
+      bool mayEndEarly =
+          !draws.fixed && numEqualRounds >= leastRoundsOfIntegers &&
+          bitsOfIntegers >= enoughBitsOfIntegers && !hasSampled && !hasSorted;
       RegionVerdict verdict = compareByRegions(
           first, second, inputs, context, lookup, seed, *earlier, mayEndEarly,
           /*sharesOutcomes=*/mayEndEarly && sharesSamples() &&
@@ -430,7 +431,8 @@ IntegerRange ProgramComparison::getRange(BlockArgument argument) const {
 }
 
 llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
-                                   func::FuncOp resolvedSecond) {
+                                   func::FuncOp resolvedSecond,
+                                   llvm::function_ref<bool()> proves) {
   first = resolvedFirst;
   second = resolvedSecond;
   analyzed[0].reset();
@@ -549,6 +551,11 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       result.seedOfDifferences = seed;
       break;
     }
+    if (proves && restsOnDraws() && round + 1 >= leastRoundsOfIntegers) {
+      if (proves())
+        break;
+      proves = nullptr;
+    }
     if (round + 1 == numRounds && roundsOfIntegers != 0 &&
         decisions->hasMissedElements(first, second)) {
       firstApart = std::min(firstApart, numRounds);
@@ -590,4 +597,20 @@ void ProgramComparison::judgeDraws() {
                            "difference that half of them "
                            "show is missed with probability 2^-" +
                            std::to_string(result.numRounds));
+}
+
+std::vector<Difference>
+ProgramComparison::compareWith(InputGenerator::FixedNumbers fixed,
+                               uint64_t seed) {
+  draws.fixed = std::move(fixed);
+  std::optional<std::string> reason = result.notProven;
+  llvm::Expected<Outcome> outcome = compare(seed, Choices::Symbolic);
+  draws.fixed = nullptr;
+  result.notProven = reason;
+  if (!outcome) {
+    llvm::consumeError(outcome.takeError());
+    return {};
+  }
+  return *outcome == Outcome::Different ? differences
+                                        : std::vector<Difference>();
 }

@@ -31,19 +31,31 @@ public:
         options(options), budget(budget), result(result) {}
 
   /// Adds differences, or the reason why nothing is proven, to the result.
-  /// Returns an error if the first program cannot run.
+  /// Returns an error if the first program cannot run. `proves` is called once
+  /// programs were equal for a few drawings on which the verdict would rest. If
+  /// it returns true, they are so for all, and no more are made.
   llvm::Error run(mlir::func::FuncOp resolvedFirst,
-                  mlir::func::FuncOp resolvedSecond);
+                  mlir::func::FuncOp resolvedSecond,
+                  llvm::function_ref<bool()> proves = nullptr);
 
   /// Returns true if an op could not run at these sizes, so that nothing is
   /// proven.
   bool doSizesFit() const { return sizesFit; }
 
-  /// Returns true if integers that were drawn decided something in what was
-  /// evaluated.
-  bool restsOnIntegers() const { return drewIntegers || hasSampled; }
+  /// Returns true if integers, truth values or orders that were drawn decided
+  /// something in what was evaluated.
+  bool restsOnDraws() const { return drewIntegers || hasSampled; }
   /// Returns true if truth values or orders that were drawn did.
   bool restsOnOutcomes() const { return hasSampled; }
+  /// After a run, compares the programs once more with these numbers among the
+  /// inputs of a seed, on the samples of the last round. Returns the
+  /// differences.
+  std::vector<Difference> compareWith(InputGenerator::FixedNumbers fixed,
+                                      uint64_t seed);
+  /// The samples of a value's dims in the last comparison.
+  llvm::ArrayRef<const IndexSample *> getSamples(mlir::Value value) const {
+    return dims->get(value);
+  }
   /// Adds to the result what the draws of programs that are equal in all of
   /// them may have missed.
   void judgeDraws();

@@ -179,6 +179,9 @@ uint64_t ScalarContext::isLess(uint64_t a, uint64_t b) {
 uint64_t ScalarContext::isPositiveWhole(uint64_t a) {
   if (std::optional<double> known = getKnownNumber(a))
     return *known > 0;
+  constexpr uint64_t small = uint64_t(1) << 45;
+  if (hasFixedNumbers && (a < small || PrimeField::negate(a) < small))
+    return a != 0 && a < small;
   // Either a or 1 - a is above zero.
   uint64_t other = PrimeField::subtract(1, a);
   uint64_t unknown =

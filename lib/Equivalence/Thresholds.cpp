@@ -336,6 +336,7 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
     add(a, 1);
     break;
   case MapFunction::IsNan:
+  case MapFunction::Weight:
     break;
 #define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
   case MapFunction::Name:

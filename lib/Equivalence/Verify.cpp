@@ -10,6 +10,7 @@
 #include "ProgramComparison.h"
 #include "SignatureChecks.h"
 #include "StaticChecks.h"
+#include "ThresholdNumbers.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/Sizes/SymbolicSizes.h"
 #include "commute/Equivalence/ArrivalChecks.h"
@@ -96,6 +97,22 @@ void VerifyResult::dropUndecided() {
   undecided = std::move(cause);
 }
 
+/// Returns the largest number that a program compares something with, if a
+/// size can be larger.
+static int64_t findLargestNumber(func::FuncOp function) {
+  constexpr double largestSize = 1 << 24;
+  double largest = 0;
+  for (auto map : function.getOps<tp::MapOp>()) {
+    if (!tp::getComparison(map.getFunction()))
+      continue;
+    for (Value operand : map.getOperands())
+      if (std::optional<double> number = getUniformNumber(operand);
+          number && *number <= largestSize)
+        largest = std::max(largest, *number);
+  }
+  return static_cast<int64_t>(largest);
+}
+
 namespace {
 
 /// The values of symbolic sizes at which programs are compared: first those at
@@ -109,11 +126,17 @@ public:
              llvm::SetVector<StringAttr> ofValues,
              std::array<func::FuncOp, 2> functions)
       : first(first), second(second), ofValues(std::move(ofValues)),
-        functions(functions) {}
+        functions(functions) {
+    for (func::FuncOp function : functions)
+      largestNumber = std::max(largestNumber, findLargestNumber(function));
+  }
 
   /// Sets of other values to try, because a program may not run at all sizes
   /// that its constraints allow.
   static constexpr unsigned numOthers = 4;
+  /// The attempt with sizes beyond the numbers that the programs compare
+  /// integers with, which may be compared with sizes and positions.
+  static constexpr unsigned beyond = numOthers + 1;
 
   void begin(unsigned newAttempt) {
     attempt = newAttempt;
@@ -128,6 +151,9 @@ public:
   void noteCompared();
   bool hasSymbols() const { return !compared.empty(); }
   unsigned getNumCompared() const { return numCompared; }
+  /// Returns true if some number of the programs is at least as large as all
+  /// sizes that were compared.
+  bool hasLargerNumber() const { return largestNumber >= largestSize; }
   /// Describes the sizes for which a verdict holds; empty for programs without
   /// symbols.
   std::string describe() const;
@@ -146,6 +172,7 @@ private:
   Values values;
   std::vector<Values> tried;
   unsigned numCompared = 0;
+  int64_t largestNumber = 0, largestSize = 0;
   std::map<std::string, std::string> compared;
 };
 
@@ -162,6 +189,8 @@ int64_t SizeSeries::getStart(int64_t value) const {
     return llvm::AddOverflow(value, int64_t(1), start) ? value : start;
   case numOthers:
     return value / 2;
+  case beyond:
+    return std::max(value, largestNumber + 2);
   default:
     return value;
   }
@@ -199,6 +228,7 @@ void SizeSeries::noteCompared() {
   ++numCompared;
   tried.push_back(values);
   for (const auto &[symbol, value] : values) {
+    largestSize = std::max(largestSize, value);
     std::string &text = compared[symbol];
     if (!text.empty())
       text += " and ";
@@ -236,11 +266,10 @@ equivalence::compareValues(func::FuncOp first, func::FuncOp second,
   }
   ProgramComparison comparison(first, second, *placements, options, budget,
                                result);
-  if (llvm::Error error = comparison.run(first, second))
+  IntegerProof proof(comparison, first, second, *placements, options, budget,
+                     result);
+  if (llvm::Error error = proof.run())
     return std::move(error);
-  result.dropUndecided();
-  proveForAllIntegers(comparison, first, second, *placements, options, budget,
-                      result);
   return result;
 }
 
@@ -305,11 +334,14 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
   llvm::SetVector<StringAttr> ofValues = getSizesOfValues(firstMain);
   ofValues.insert_range(getSizesOfValues(secondMain));
   SizeSeries series(*sizes, *secondSizes, ofValues, {firstMain, secondMain});
-  for (unsigned attempt = 0; attempt <= SizeSeries::numOthers; ++attempt) {
-    // One more set of sizes suffices.
-    if (attempt > 0 && (!result.isEquivalent() || !series.hasSymbols() ||
-                        series.getNumCompared() > 1))
+  for (unsigned attempt = 0; attempt <= SizeSeries::beyond; ++attempt) {
+    if (attempt > 0 && (!result.isEquivalent() || !series.hasSymbols()))
       break;
+    // One more set of sizes suffices, and one with large ones.
+    bool isBeyond = attempt == SizeSeries::beyond;
+    if (isBeyond ? !series.hasLargerNumber()
+                 : attempt > 0 && series.getNumCompared() > 1)
+      continue;
     series.begin(attempt);
     auto getValue = [&](StringRef symbol) { return series.getValue(symbol); };
     auto resolvedFirst = resolveSizes(first, 0, getValue);
@@ -352,18 +384,18 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
         foldProgram(analysis::getMain(resolved));
     ProgramComparison comparison(firstMain, secondMain, *placements, options,
                                  budget, result);
-    llvm::Error error = comparison.run(analysis::getMain(**resolvedFirst),
-                                       analysis::getMain(**resolvedSecond));
+    IntegerProof proof(comparison, analysis::getMain(**resolvedFirst),
+                       analysis::getMain(**resolvedSecond), *placements,
+                       options, budget, result);
+    llvm::Error error = proof.run();
     if (error && attempt == 0)
       return std::move(error);
-    if (!error)
-      proveForAllIntegers(comparison, analysis::getMain(**resolvedFirst),
-                          analysis::getMain(**resolvedSecond), *placements,
-                          options, budget, result);
     // No statement says that the program is meant for these sizes.
     bool sizesFit = !error && comparison.doSizesFit();
     llvm::consumeError(std::move(error));
-    if (attempt > 0 && !sizesFit)
+    // Large sizes may exceed the budget.
+    if (attempt > 0 && (!sizesFit || (isBeyond && result.differences.empty() &&
+                                      result.notProven)))
       result.notProven.reset();
     else
       series.noteCompared();

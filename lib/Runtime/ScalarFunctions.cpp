@@ -94,6 +94,11 @@ computeCommon(MapFunction function, const C *a, const C *b, const C *c,
   case MapFunction::IsOne:
     forAll(a, result, count, [](C x) { return x == 1; });
     return true;
+  case MapFunction::Weight:
+    forAll(a, b, result, count, [](C x, C y) {
+      return std::trunc(static_cast<double>(x)) == static_cast<double>(y);
+    });
+    return true;
 #define CASE_Common(Name)
 #define CASE_Numbers(Name) case MapFunction::Name:
 #define CASE_Floats(Name) case MapFunction::Name:

@@ -33,6 +33,12 @@ public:
   /// Samples of an input's dims, by dim; empty if there are none.
   using SamplesOfInput =
       std::function<llvm::ArrayRef<const IndexSample *>(unsigned argument)>;
+  /// Returns the number that an element of a tensor of an input is, in the
+  /// order in which elements are stored; nullopt if it is random. `dims` are
+  /// those of the tensor.
+  using FixedNumbers = std::function<std::optional<int64_t>(
+      unsigned argument, int64_t tensor, llvm::ArrayRef<SampledDim> dims,
+      size_t element)>;
   struct Draws {
     Pools pools;
     /// Rounds that draw one integer apart from the others take one of each run
@@ -41,6 +47,7 @@ public:
     /// Elements are drawn at the indices of these samples. All others are equal
     /// to the one at the next of these indices.
     SamplesOfInput drawnAt = nullptr;
+    FixedNumbers fixed = nullptr;
   };
 
   InputGenerator(const analysis::InputPlacements &placements,
@@ -72,6 +79,10 @@ public:
               uint64_t seed) const;
 
 private:
+  /// Returns a tensor of an input with the elements that are fixed.
+  FieldValue fixNumbers(const FieldTensor &tensor, unsigned argument,
+                        int64_t number) const;
+
   const analysis::InputPlacements &placements;
   const RankClasses &ranks;
   EvaluationContext &context;

@@ -80,6 +80,9 @@ public:
   /// The same of numbers that are whole. `a < b` is `a + 1 <= b` then.
   uint64_t isWholeEqual(uint64_t a, uint64_t b);
   uint64_t isWholeLess(uint64_t a, uint64_t b);
+  /// With fixed inputs, whole numbers are taken for known that may, rarely, be
+  /// unknown ones: the search for integers that show a difference is checked.
+  void setHasFixedNumbers(bool has) { hasFixedNumbers = has; }
   uint64_t isNan(uint64_t a);
   /// The maximum or minimum of two operands, of which one may be a bound.
   uint64_t boundBelow(uint64_t a, uint64_t b) { return bound(a, b, true); }
@@ -170,6 +173,7 @@ public:
   void noteSampled() { sampled = true; }
 
 private:
+  bool hasFixedNumbers = false;
   /// True if a whole number is above zero.
   uint64_t isPositiveWhole(uint64_t a);
   /// The range of a value after bounds by numbers.

@@ -92,17 +92,33 @@ struct EvaluatedExtent {
   unsigned dim;
 };
 
+/// An integer of an input for which programs differ.
+struct FixedInteger {
+  unsigned argument;
+  /// Which of the tensors that ranks hold of the input; replicated inputs have
+  /// one.
+  int64_t tensor;
+  /// Where the integer is in that tensor. Along a dim of which not all indices
+  /// are listed, those up to the next one that is have the same number.
+  std::vector<int64_t> indices;
+  int64_t number;
+};
+
 struct VerifyResult {
   /// Empty if the programs are equivalent or not proven equivalent.
   std::vector<Difference> differences;
+  /// The integers for which the programs differ, if a proof for all integers
+  /// found them.
+  std::vector<FixedInteger> witness;
   /// The seed of the inputs on which differing programs were evaluated.
   std::optional<uint64_t> seedOfDifferences;
   /// The reason why the programs could be proven neither equal nor different.
   std::optional<std::string> notProven;
   /// The op that this reason is, if it is one.
   std::optional<Undecided> undecided;
-  /// What was drawn and not proven for all integers and orders, of programs that
-  /// are equal for all that was drawn. None if the verdict rests on no draw.
+  /// What was drawn and not proven for all integers and orders, of programs
+  /// that are equal for all that was drawn. None if the verdict rests on no
+  /// draw.
   std::optional<std::string> drawn;
   /// Defaults that the verdict rests on, because nothing states otherwise.
   std::vector<std::string> assumptions;
