@@ -219,6 +219,11 @@ void IntegerLifting::visit(Operation *op) {
   if (auto grouped = dyn_cast<tp::GroupedMatmulOp>(op);
       grouped && isNumber(grouped.getOffsets()))
     return visitUnknown(op, grouped.getOffsets(), "sizes of groups");
+  if (auto sort = dyn_cast<tp::SortOp>(op);
+      sort && isNumber(sort.getInput()) && !unknown)
+    unknown = {"an order that integers determine: " +
+                   report::describeLocation(op->getLoc()),
+               /*needsRanges=*/false};
   if (movesElements(op) && hasMixtures)
     return visitMove(op);
   if (isa<tp::BitcastOp>(op) && isNumber(op->getOperand(0)))

@@ -42,29 +42,25 @@ Value MixtureBuilder::map(Location loc, MapFunction function,
   return tp::MapOp::create(builder, loc, function, operands, elementType);
 }
 
-Value MixtureBuilder::reshape(Location loc, Value value,
-                              ArrayRef<int64_t> shape) {
+Value MixtureBuilder::view(Location loc, Value value, ArrayRef<int64_t> shape,
+                           bool repeats) {
+  // Views of views of one value are views of it, so that equal weights are one
+  // value however the program has reshaped the integers.
+  auto isSame = [&](Operation *op) {
+    return repeats ? isa_and_nonnull<tp::BroadcastOp>(op)
+                   : isa_and_nonnull<tp::ReshapeOp>(op);
+  };
+  while (isSame(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
   RankedTensorType type = tp::getTensor(value);
   if (type.getShape() == shape)
     return value;
-  Value &known = views[{value.getAsOpaquePointer(), false, shape.vec()}];
-  if (!known)
-    known = tp::ReshapeOp::create(
-        builder, loc, RankedTensorType::get(shape, type.getElementType()),
-        value);
-  return known;
-}
-
-Value MixtureBuilder::broadcast(Location loc, Value value,
-                                ArrayRef<int64_t> shape) {
-  RankedTensorType type = tp::getTensor(value);
-  if (type.getShape() == shape)
-    return value;
-  Value &known = views[{value.getAsOpaquePointer(), true, shape.vec()}];
-  if (!known)
-    known = tp::BroadcastOp::create(
-        builder, loc, RankedTensorType::get(shape, type.getElementType()),
-        value);
+  auto result = RankedTensorType::get(shape, type.getElementType());
+  Value &known = views[{value.getAsOpaquePointer(), repeats, shape.vec()}];
+  if (!known && repeats)
+    known = tp::BroadcastOp::create(builder, loc, result, value);
+  else if (!known)
+    known = tp::ReshapeOp::create(builder, loc, result, value);
   return known;
 }
 
@@ -124,6 +120,9 @@ Value MixtureBuilder::move(Operation *op, ValueRange operands,
   auto type = tp::getTensor(op->getResult(0));
   SmallVector<int64_t> shape(type.getShape());
   llvm::append_range(shape, rangeSizes);
+  if (isa<tp::ReshapeOp, tp::BroadcastOp>(op))
+    return view(op->getLoc(), operands.front(), shape,
+                isa<tp::BroadcastOp>(op));
   auto resultType = RankedTensorType::get(
       shape, tp::getTensor(operands.front()).getElementType());
   std::vector<void *> opaque;

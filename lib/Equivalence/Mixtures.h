@@ -31,7 +31,8 @@ inline constexpr llvm::StringLiteral rangeAttrName = "equivalence.range";
 /// for all weights holds for all integers.
 ///
 /// A range has two dims: with a period of P, the number at q and r is
-/// `low + q P + r`, so that remainders and quotients by divisors of P are simple.
+/// `low + q P + r`, so that remainders and quotients by divisors of P are
+/// simple.
 struct Mixture {
   /// The value for each number of each range: the dims of the tensor, and then
   /// two for each of `weights`.
@@ -83,8 +84,8 @@ public:
                             llvm::ArrayRef<int64_t> shape);
 
   /// The element type of numbers that stand for integers which are not known.
-  /// Programs compute with no floats of this type, so the prover takes these for
-  /// whole.
+  /// Programs compute with no floats of this type, so the prover takes these
+  /// for whole.
   mlir::Type getNumberType() { return builder.getF128Type(); }
   /// Returns the element that a mixture stands for: a number in place of an
   /// integer, an unknown truth value, or a float.
@@ -95,9 +96,13 @@ public:
   mlir::Value map(mlir::Location loc, tp::MapFunction function,
                   mlir::ValueRange operands, mlir::Type elementType);
   mlir::Value reshape(mlir::Location loc, mlir::Value value,
-                      llvm::ArrayRef<int64_t> shape);
+                      llvm::ArrayRef<int64_t> shape) {
+    return view(loc, value, shape, /*repeats=*/false);
+  }
   mlir::Value broadcast(mlir::Location loc, mlir::Value value,
-                        llvm::ArrayRef<int64_t> shape);
+                        llvm::ArrayRef<int64_t> shape) {
+    return view(loc, value, shape, /*repeats=*/true);
+  }
   mlir::Value cast(mlir::Location loc, mlir::Value value, mlir::Type type);
   mlir::Value iota(mlir::Location loc, int64_t start, int64_t size,
                    int64_t step = 1);
@@ -115,6 +120,9 @@ public:
   mlir::OpBuilder &getBuilder() { return builder; }
 
 private:
+  /// Returns a value in another shape, or repeated to it.
+  mlir::Value view(mlir::Location loc, mlir::Value value,
+                   llvm::ArrayRef<int64_t> shape, bool repeats);
   /// Returns the numbers along a dim of the range of integers that are created.
   mlir::Value createDim(mlir::Location loc, int64_t start, int64_t size,
                         int64_t step, unsigned number);
