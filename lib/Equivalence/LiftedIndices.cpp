@@ -138,11 +138,11 @@ IntegerLifting::takeAlong(tp::TakeAlongOp op) {
 std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
   Location loc = op.getLoc();
   const Form indices = forms.find(op.getIndices())->second;
-  // Of several updates of one element, the last one counts.
-  if (!indices.mixture || !op.getAccumulate())
-    return std::nullopt;
   auto dim = static_cast<int64_t>(op.getDim());
   SmallVector<int64_t> shape(getShape(op.getIndices()));
+  // Of several updates of one element, the last one counts.
+  if (!indices.mixture || (!op.getAccumulate() && shape[dim] != 1))
+    return std::nullopt;
   auto rank = static_cast<int64_t>(shape.size());
   SmallVector<int64_t> sizes = getRangeSizes(indices.mixture.weights);
   int64_t count = getShape(op.getInput())[dim];
@@ -194,21 +194,25 @@ std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
                                  hitShape);
   }
   Value updates = isFloat ? get(op.getUpdates()) : getNumber(op.getUpdates());
-  SmallVector<int64_t> single(shape);
-  single.push_back(1);
-  Value added =
-      mixtures.sum(loc,
-                   mixtures.map(loc, MapFunction::Mul,
-                                {mixtures.reshape(loc, updates, single),
-                                 mixtures.collapse(loc, hits)},
-                                type),
-                   {dim}, /*keepsDims=*/false);
-  SmallVector<int64_t> order = range(0, rank - 1);
-  order.insert(order.begin() + dim, rank - 1);
   Value input = isFloat ? get(op.getInput()) : getNumber(op.getInput());
-  return getForm(mixtures.map(loc, MapFunction::Add,
-                              {input, permute(builder, loc, added, order)},
-                              type));
+  SmallVector<int64_t> single(shape), order = range(0, rank - 1);
+  single.push_back(1);
+  order.insert(order.begin() + dim, rank - 1);
+  auto sumHits = [&](Value value) {
+    return permute(builder, loc,
+                   mixtures.sum(loc, value, {dim}, /*keepsDims=*/false), order);
+  };
+  Value hit = mixtures.collapse(loc, hits);
+  Value added = sumHits(
+      mixtures.map(loc, MapFunction::Mul,
+                   {mixtures.reshape(loc, updates, single), hit}, type));
+  // What is replaced does not count.
+  if (!op.getAccumulate())
+    added = mixtures.map(loc, MapFunction::Sub,
+                         {added, mixtures.map(loc, MapFunction::Mul,
+                                              {sumHits(hit), input}, type)},
+                         type);
+  return getForm(mixtures.map(loc, MapFunction::Add, {input, added}, type));
 }
 
 void IntegerLifting::visitIndexing(tp::IndexingOpInterface op) {

@@ -120,6 +120,8 @@ Value MixtureBuilder::move(Operation *op, ValueRange operands,
   auto type = tp::getTensor(op->getResult(0));
   SmallVector<int64_t> shape(type.getShape());
   llvm::append_range(shape, rangeSizes);
+  if (isa<tp::CopyOp, tp::WaitOp, tp::RegionMarkerOp>(op))
+    return operands.front();
   if (isa<tp::ReshapeOp, tp::BroadcastOp>(op))
     return view(op->getLoc(), operands.front(), shape,
                 isa<tp::BroadcastOp>(op));

@@ -179,6 +179,16 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
   };
   // The operands are compared with each other.
   auto compare = [&] {
+    // Positions are cut there already.
+    auto isCut = [&](Value value) {
+      if (!PositionFinder::isFollowed(value))
+        return false;
+      const PositionForm &form = positions.get(value);
+      return !form.candidates.empty() && !form.hasUnknown && !form.hasDerived;
+    };
+    if ((second && isCut(a) && PositionFinder::isFollowed(b)) ||
+        (first && isCut(b) && PositionFinder::isFollowed(a)))
+      return;
     if (second)
       add(a, *second);
     else if (first)
