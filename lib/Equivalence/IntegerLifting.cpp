@@ -216,6 +216,8 @@ void IntegerLifting::visit(Operation *op) {
     return visitCast(cast);
   if (auto indexing = dyn_cast<tp::IndexingOpInterface>(op))
     return visitIndexing(indexing);
+  if (auto product = dyn_cast<tp::MatmulOp>(op); product && hasMixtures)
+    return visitMatmul(product);
   if (auto grouped = dyn_cast<tp::GroupedMatmulOp>(op);
       grouped && isNumber(grouped.getOffsets()))
     return visitUnknown(op, grouped.getOffsets(), "sizes of groups");
@@ -223,7 +225,7 @@ void IntegerLifting::visit(Operation *op) {
       sort && isNumber(sort.getInput()) && !unknown)
     unknown = {"an order that integers determine: " +
                    report::describeLocation(op->getLoc()),
-               /*needsRanges=*/false};
+               /*isDrawn=*/false};
   if (movesElements(op) && hasMixtures)
     return visitMove(op);
   if (isa<tp::BitcastOp>(op) && isNumber(op->getOperand(0)))
@@ -241,7 +243,7 @@ void IntegerLifting::visitUnknown(Operation *op, Value operand,
                              "smaller ones): ")
                        .str() +
                    report::describeLocation(op->getLoc()),
-               !form.isOfMany && !form.mixture};
+               form.isOfMany || form.mixture};
   SmallVector<Value> operands;
   for (Value own : op->getOperands())
     operands.push_back(getNumber(own));

@@ -58,13 +58,16 @@ public:
   /// unknown function of its operands in the lifted program.
   struct Unknown {
     std::string text;
-    /// Smaller ranges of these would suffice; else there are too many.
-    bool needsRanges;
+    /// Drawings of these integers say something, as of the routing of tokens.
+    bool isDrawn;
   };
   /// Returns the first such op.
   const std::optional<Unknown> &getUnknown() const { return unknown; }
 
 private:
+  /// More integers than these do not determine one element of a table.
+  static constexpr size_t maxWeights = 3;
+
   /// What a value of the program is in the lifted one.
   struct Form {
     /// Either a value or a mixture. In place of an integer, a value may be a
@@ -110,6 +113,8 @@ private:
                     llvm::StringRef what);
   /// Ops that move elements.
   void visitMove(mlir::Operation *op);
+  /// Products of tables of small ranges are tables.
+  void visitMatmul(tp::MatmulOp op);
   /// Any op, on elements.
   void visitElements(mlir::Operation *op);
 
@@ -121,6 +126,9 @@ private:
   std::optional<Form> take(tp::TakeOp op);
   std::optional<Form> takeAlong(tp::TakeAlongOp op);
   std::optional<Form> scatter(tp::ScatterOp op);
+  /// Returns, for each update of a scatter and each index, whether it is at
+  /// this index: the dims of the updates and one more.
+  Mixture getHits(tp::ScatterOp op);
   /// Returns a table of integers in a wider type as one in `type`, in which
   /// they may wrap around; null if they may do so too often.
   mlir::Value wrap(mlir::Location loc, mlir::Value table, double least,

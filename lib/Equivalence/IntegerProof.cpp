@@ -89,7 +89,7 @@ bool IntegerProof::prove() {
     return !drawn;
   }
   if (unknown) {
-    (unknown->needsRanges ? reason : drawn) = unknown->text;
+    (unknown->isDrawn ? drawn : reason) = unknown->text;
     return false;
   }
   reason = own.notProven ? *own.notProven : own.differences.front().message;

@@ -18,8 +18,6 @@ using namespace commute;
 using namespace commute::equivalence;
 using tp::MapFunction;
 
-/// More integers than these do not determine one element of a table.
-static constexpr size_t maxWeights = 3;
 /// All numbers of ranges up to this size are evaluated.
 static constexpr int64_t maxSmallRange = 6;
 
@@ -217,7 +215,10 @@ Mixture IntegerLifting::mapTables(tp::MapOp op) {
   Mixture result;
   for (Value operand : op.getOperands()) {
     const Form &form = forms.find(operand)->second;
-    if (!form.mixture && !form.isFixed)
+    // Floats that are not known may be part of a table of floats.
+    bool isUnknown = !form.mixture && !form.isFixed;
+    if (isUnknown && (getIntegerType(operand) || !isFloat(op.getResult()) ||
+                      !isSmooth(op.getFunction())))
       return {};
     for (Value own : form.mixture.weights) {
       Value expanded = mixtures.expandWeights(loc, own, shape);
@@ -277,6 +278,70 @@ Mixture IntegerLifting::mapTables(tp::MapOp op) {
   }
   result.table = mixtures.broadcast(loc, table, *fullShape);
   return result;
+}
+
+void IntegerLifting::visitMatmul(tp::MatmulOp op) {
+  Location loc = op.getLoc();
+  ArrayRef<int64_t> shape = getShape(op.getResult());
+  bool isSimple = !op.getBias() && !op.getLhsScale() && !op.getRhsScale() &&
+                  isFloat(op.getResult()) &&
+                  llvm::all_of(op.getOperands(),
+                               [](Value value) { return isFloat(value); });
+  // The weights do not depend on rows and columns.
+  Mixture result;
+  SmallVector<Value> own[2];
+  SmallVector<int64_t> batch(shape.drop_back(2));
+  for (auto [index, operand] :
+       llvm::enumerate(ValueRange{op.getLhs(), op.getRhs()})) {
+    for (Value weights : forms.find(operand)->second.mixture.weights) {
+      Value source = weights;
+      while (isa_and_nonnull<tp::BroadcastOp>(source.getDefiningOp()))
+        source = source.getDefiningOp()->getOperand(0);
+      SmallVector<int64_t> sizes(getShape(source));
+      // Aligned at the ranges.
+      size_t rank = getShape(operand).size();
+      if (sizes.size() != rank + dimsOfRange || sizes[rank - 1] != 1 ||
+          sizes[rank - 2] != 1) {
+        isSimple = false;
+        break;
+      }
+      Value expanded = mixtures.expandWeights(loc, source, shape);
+      own[index].push_back(expanded);
+      if (!llvm::is_contained(result.weights, expanded))
+        result.weights.push_back(expanded);
+    }
+  }
+  SmallVector<int64_t> sizes = getRangeSizes(result.weights);
+  auto full = appendSizes(shape, sizes);
+  if (!isSimple || result.weights.size() > maxWeights || !full ||
+      !isSmall(result.weights))
+    return visitElements(op);
+  // The ranges are further batch dims.
+  auto numRanges = static_cast<int64_t>(sizes.size());
+  SmallVector<Value> operands;
+  for (auto [index, operand] :
+       llvm::enumerate(ValueRange{op.getLhs(), op.getRhs()})) {
+    const Form &form = forms.find(operand)->second;
+    // All batch dims, so that the ranges are before them.
+    SmallVector<int64_t> all(batch.size() + 2 - getShape(operand).size(), 1);
+    llvm::append_range(all, getShape(operand));
+    llvm::append_range(all, getRangeSizes(own[index]));
+    Value table = mixtures.reshape(
+        loc, form.mixture ? form.mixture.table : form.value, all);
+    operands.push_back(mixtures.moveRanges(
+        loc, mixtures.align(loc, table, own[index], result.weights), numRanges,
+        /*toFront=*/true));
+  }
+  SmallVector<int64_t> shapeOfProducts(sizes);
+  llvm::append_range(shapeOfProducts, shape);
+  Operation *copy = op->cloneWithoutRegions();
+  copy->setOperands(operands);
+  copy->getResult(0).setType(RankedTensorType::get(
+      shapeOfProducts, tp::getTensor(op.getResult()).getElementType()));
+  builder.insert(copy);
+  result.table = mixtures.moveRanges(loc, copy->getResult(0), numRanges,
+                                     /*toFront=*/false);
+  forms[op.getResult()] = getForm(std::move(result));
 }
 
 void IntegerLifting::visitMap(tp::MapOp op) {

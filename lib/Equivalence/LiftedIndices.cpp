@@ -135,82 +135,119 @@ IntegerLifting::takeAlong(tp::TakeAlongOp op) {
   return getForm(std::move(result));
 }
 
-std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
+/// Returns weights with a dim of size 1 after those of the tensor.
+static Value addDim(MixtureBuilder &mixtures, Location loc, Value weights,
+                    int64_t rank) {
+  SmallVector<int64_t> shape(getShape(weights));
+  shape.insert(shape.begin() + rank, 1);
+  return mixtures.reshape(loc, weights, shape);
+}
+
+Mixture IntegerLifting::getHits(tp::ScatterOp op) {
   Location loc = op.getLoc();
-  const Form indices = forms.find(op.getIndices())->second;
-  auto dim = static_cast<int64_t>(op.getDim());
+  Mixture hits = forms.find(op.getIndices())->second.mixture;
   SmallVector<int64_t> shape(getShape(op.getIndices()));
-  // Of several updates of one element, the last one counts.
-  if (!indices.mixture || (!op.getAccumulate() && shape[dim] != 1))
-    return std::nullopt;
   auto rank = static_cast<int64_t>(shape.size());
-  SmallVector<int64_t> sizes = getRangeSizes(indices.mixture.weights);
-  int64_t count = getShape(op.getInput())[dim];
-  SmallVector<int64_t> sizesAndCount(sizes);
-  sizesAndCount.push_back(count);
-  if (!appendSizes(shape, sizesAndCount))
-    return std::nullopt;
-  bool isFloat = isFieldType(getElementType(op.getInput()));
-  Type type =
-      isFloat ? getElementType(op.getInput()) : Type(builder.getF64Type());
-  Value table = indices.mixture.table;
-  Type indexType = getElementType(table);
+  int64_t count = getShape(op.getInput())[op.getDim()];
+  Type indexType = getElementType(hits.table);
   auto integer = [&](int64_t number) -> Value {
     return tp::ConstantOp::create(builder, loc,
                                   RankedTensorType::get({}, indexType),
                                   builder.getIntegerAttr(indexType, number));
   };
   if (op.getWrapsNegative()) {
-    Value isNegative = mixtures.map(loc, MapFunction::Less, {table, integer(0)},
-                                    builder.getI1Type());
-    Value fromEnd =
-        mixtures.map(loc, MapFunction::Add, {table, integer(count)}, indexType);
-    table = mixtures.map(loc, MapFunction::Select, {isNegative, fromEnd, table},
-                         indexType);
+    Value isNegative = mixtures.map(
+        loc, MapFunction::Less, {hits.table, integer(0)}, builder.getI1Type());
+    Value fromEnd = mixtures.map(loc, MapFunction::Add,
+                                 {hits.table, integer(count)}, indexType);
+    hits.table = mixtures.map(loc, MapFunction::Select,
+                              {isNegative, fromEnd, hits.table}, indexType);
   }
-  // An update counts at an index with the weight of the numbers that are it.
-  SmallVector<int64_t> column(getShape(table));
+  SmallVector<int64_t> column(getShape(hits.table));
   column.push_back(1);
   Value numbers = mixtures.cast(loc, mixtures.iota(loc, 0, count), indexType);
-  Mixture hits = indices.mixture;
   hits.table = mixtures.cast(
       loc,
       mixtures.map(loc, MapFunction::Equal,
-                   {mixtures.reshape(loc, table, column), numbers},
+                   {mixtures.reshape(loc, hits.table, column), numbers},
                    builder.getI1Type()),
       builder.getF64Type());
-  // The weights come before the index.
+  // The index comes before the ranges.
   SmallVector<int64_t> permutation = range(0, rank);
   auto last = static_cast<int64_t>(getShape(hits.table).size()) - 1;
   permutation.push_back(last);
   llvm::append_range(permutation, range(rank, last));
   hits.table = permute(builder, loc, hits.table, permutation);
-  SmallVector<int64_t> hitShape(shape);
-  hitShape.push_back(count);
-  for (Value &own : hits.weights) {
-    SmallVector<int64_t> aligned(getShape(own));
-    aligned.insert(aligned.begin() + rank, 1);
-    own = mixtures.expandWeights(loc, mixtures.reshape(loc, own, aligned),
-                                 hitShape);
+  shape.push_back(count);
+  for (Value &weights : hits.weights)
+    weights = mixtures.expandWeights(loc, addDim(mixtures, loc, weights, rank),
+                                     shape);
+  hits.low.reset();
+  return hits;
+}
+
+std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
+  Location loc = op.getLoc();
+  auto dim = static_cast<int64_t>(op.getDim());
+  ArrayRef<int64_t> shape = getShape(op.getIndices());
+  auto rank = static_cast<int64_t>(shape.size());
+  const Form indices = forms.find(op.getIndices())->second;
+  SmallVector<int64_t> sizes = getRangeSizes(indices.mixture.weights);
+  sizes.insert(sizes.begin(), getShape(op.getInput())[dim]);
+  // Of several updates of one element, the last one counts.
+  if (!indices.mixture || (!op.getAccumulate() && shape[dim] != 1) ||
+      !appendSizes(shape, sizes))
+    return std::nullopt;
+  bool isFloat = isFieldType(getElementType(op.getInput()));
+  Type type =
+      isFloat ? getElementType(op.getInput()) : mixtures.getNumberType();
+  // An update counts at an index with the weight of the numbers that are it.
+  Mixture hits = getHits(op), products = hits;
+  ArrayRef<int64_t> hitShape = getShape(hits.table).take_front(rank + 1);
+  // Updates that depend on the same integers are summed together with the hits.
+  const Form updates = forms.find(op.getUpdates())->second;
+  SmallVector<Value> own;
+  for (Value weights : updates.mixture.weights) {
+    own.push_back(mixtures.expandWeights(
+        loc, addDim(mixtures, loc, weights, rank), hitShape));
+    if (!llvm::is_contained(products.weights, own.back()))
+      products.weights.push_back(own.back());
   }
-  Value updates = isFloat ? get(op.getUpdates()) : getNumber(op.getUpdates());
-  Value input = isFloat ? get(op.getInput()) : getNumber(op.getInput());
-  SmallVector<int64_t> single(shape), order = range(0, rank - 1);
-  single.push_back(1);
+  auto full = appendSizes(hitShape, getRangeSizes(products.weights));
+  bool isTable = isFloat && full && products.weights.size() <= maxWeights;
+  if (!isTable) {
+    own.clear();
+    products.weights = hits.weights;
+    full = appendSizes(hitShape, getRangeSizes(products.weights));
+  }
+  Value update = isTable && updates.mixture ? updates.mixture.table
+                 : isFloat                  ? get(op.getUpdates())
+                                            : getNumber(op.getUpdates());
+  products.table = mixtures.broadcast(
+      loc,
+      mixtures.map(
+          loc, MapFunction::Mul,
+          {mixtures.align(loc, addDim(mixtures, loc, update, rank), own,
+                          products.weights),
+           mixtures.align(loc, hits.table, hits.weights, products.weights)},
+          type),
+      *full);
+  // The index takes the place of the dim.
+  SmallVector<int64_t> order = range(0, rank - 1);
   order.insert(order.begin() + dim, rank - 1);
-  auto sumHits = [&](Value value) {
+  auto collapse = [&](const Mixture &mixture) {
     return permute(builder, loc,
-                   mixtures.sum(loc, value, {dim}, /*keepsDims=*/false), order);
+                   mixtures.sum(loc, mixtures.collapse(loc, mixture), {dim},
+                                /*keepsDims=*/false),
+                   order);
   };
-  Value hit = mixtures.collapse(loc, hits);
-  Value added = sumHits(
-      mixtures.map(loc, MapFunction::Mul,
-                   {mixtures.reshape(loc, updates, single), hit}, type));
+  Value input = isFloat ? get(op.getInput()) : getNumber(op.getInput());
+  Value added = collapse(products);
   // What is replaced does not count.
   if (!op.getAccumulate())
     added = mixtures.map(loc, MapFunction::Sub,
                          {added, mixtures.map(loc, MapFunction::Mul,
-                                              {sumHits(hit), input}, type)},
+                                              {collapse(hits), input}, type)},
                          type);
   return getForm(mixtures.map(loc, MapFunction::Add, {input, added}, type));
 }

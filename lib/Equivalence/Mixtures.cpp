@@ -293,6 +293,22 @@ Value MixtureBuilder::align(Location loc, Value table, ArrayRef<Value> own,
   return reshape(loc, table, aligned);
 }
 
+Value MixtureBuilder::moveRanges(Location loc, Value table, int64_t numRanges,
+                                 bool toFront) {
+  ArrayRef<int64_t> shape = getShape(table);
+  auto rank = static_cast<int64_t>(shape.size());
+  int64_t first = toFront ? rank - numRanges : numRanges;
+  SmallVector<int64_t> permutation, permuted;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    permutation.push_back((first + dim) % rank);
+    permuted.push_back(shape[permutation.back()]);
+  }
+  return tp::PermuteOp::create(
+      builder, loc,
+      RankedTensorType::get(permuted, tp::getTensor(table).getElementType()),
+      table, permutation);
+}
+
 Value MixtureBuilder::expandWeights(Location loc, Value weights,
                                     ArrayRef<int64_t> shape) {
   SmallVector<int64_t> full(shape);

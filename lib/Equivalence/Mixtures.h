@@ -78,6 +78,9 @@ public:
   mlir::Value align(mlir::Location loc, mlir::Value table,
                     llvm::ArrayRef<mlir::Value> own,
                     llvm::ArrayRef<mlir::Value> weights);
+  /// Moves the dims of ranges, which are the last ones, to the front, or back.
+  mlir::Value moveRanges(mlir::Location loc, mlir::Value table,
+                         int64_t numRanges, bool toFront);
   /// Repeats the weights of a mixture along dims that a result of this shape
   /// has in addition.
   mlir::Value expandWeights(mlir::Location loc, mlir::Value weights,
