@@ -248,6 +248,7 @@ void DimSamples::uniteRanges() {
   for (func::FuncOp function : {first, second})
     for (auto iota : function.getOps<tp::IotaOp>())
       if (Attribute name = iota->getAttr(rangeAttrName)) {
+        ranges.push_back(getDims(iota.getResult())[0]);
         auto [same, isNew] =
             known.try_emplace({name, iota.getType()}, iota.getResult());
         if (!isNew)
@@ -256,17 +257,12 @@ void DimSamples::uniteRanges() {
 }
 
 void DimSamples::followRanges() {
-  std::set<Id> ranges;
-  for (func::FuncOp function : {first, second})
-    for (auto iota : function.getOps<tp::IotaOp>())
-      if (iota->hasAttr(rangeAttrName))
-        ranges.insert(classes.find(getDims(iota.getResult())[0]));
   if (ranges.empty())
     return;
   // The dims that diagonals connect.
   llvm::EquivalenceClasses<Id> connected;
   for (Id range : ranges)
-    connected.insert(range);
+    connected.insert(classes.find(range));
   for (const Diagonal &diagonal : diagonals)
     connected.unionSets(classes.find(diagonal.first),
                         classes.find(diagonal.second));
@@ -278,13 +274,13 @@ void DimSamples::followRanges() {
     return;
   constexpr unsigned mostCarries = 4;
   for (Id range : ranges) {
-    auto members = connected.members(range);
+    auto members = connected.members(classes.find(range));
     // An element of a table is computed from up to three integers, which may be
     // of one range.
     auto numSteps = std::max(2u, static_cast<unsigned>(std::distance(
                                      members.begin(), members.end())));
     if (numSteps > mostCarries ||
-        others.contains(connected.getLeaderValue(range)))
+        others.contains(connected.getLeaderValue(classes.find(range))))
       fix(range, SampleReason::Positions);
     else
       numCarries = std::max(numCarries, numSteps);

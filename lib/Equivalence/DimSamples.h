@@ -200,6 +200,14 @@ private:
   void setFullExtent(Id extent);
   /// Carries the points of both dims of all diagonals to the other dim, once.
   void carryDiagonals();
+  /// Makes the positions that numbers of ranges may be equal to represent
+  /// themselves alone: a sum over positions has one that is equal.
+  void separatePositions();
+  bool isRange(Id id) {
+    return llvm::any_of(ranges, [&](Id range) {
+      return classes.find(range) == classes.find(id);
+    });
+  }
   void addInnerPoints();
   std::vector<int64_t> getPoints(Id extent);
   const IndexSample *getSample(Id extent);
@@ -224,6 +232,8 @@ private:
   /// Points of the extents that integers index or meet, before inner ones are
   /// added.
   llvm::DenseMap<Id, std::vector<int64_t>> borders;
+  /// The dims of ranges of integers.
+  llvm::SmallVector<Id> ranges;
   /// How often points are carried along diagonals.
   unsigned numCarries = 1;
   /// Whether the analysis has seen only some of the borders of an extent.

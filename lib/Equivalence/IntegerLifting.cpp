@@ -117,7 +117,7 @@ void IntegerLifting::addArguments(Ranges ranges) {
   for (auto [from, to] :
        llvm::zip_equal(function.getArguments(), lifted.getArguments())) {
     mixtures.setInput(from.getArgNumber());
-    forms[from] = from.getType() == to.getType()
+    forms[from] = from.getType() == to.getType() || from.use_empty()
                       ? getForm(to)
                       : createSource(from, to, ranges(from));
   }

@@ -221,6 +221,27 @@ void DimSamples::carryDiagonals() {
   propagate();
 }
 
+void DimSamples::separatePositions() {
+  for (const Diagonal &diagonal : diagonals) {
+    if (isRange(diagonal.first) == isRange(diagonal.second))
+      continue;
+    bool isFirst = isRange(diagonal.first);
+    auto roots = isFirst ? getRoots(diagonal.first, diagonal.firstFactor,
+                                    diagonal.secondFactor, diagonal.constant,
+                                    /*addsNext=*/false)
+                         : getRoots(diagonal.second, diagonal.secondFactor,
+                                    diagonal.firstFactor, diagonal.constant,
+                                    /*addsNext=*/false);
+    Id extent = isFirst ? diagonal.second : diagonal.first;
+    if (!roots)
+      setFullExtent(extent);
+    else
+      for (int64_t root : *roots)
+        addSingle(extent, root);
+  }
+  propagate();
+}
+
 void DimSamples::addInnerPoints() {
   // Use the cells from before this step: points carried here from other dims
   // are inner points like all others.

@@ -95,7 +95,8 @@ def test_dynamic_sizes(name, tmp_path):
     # Strides are products of these alone.
     assert not [symbol for symbol in described["symbols"] if not symbol.startswith("s")]
     optimized = tmp_path / "optimized"
-    process = commute("opt", captured.folder, "-o", optimized, "--policy=always")
+    # Which experts a token is sent to is drawn.
+    process = commute("opt", captured.folder, "-o", optimized, "--policy=always", "--allow-drawn")
     assert process.returncode == 0, process.stderr
     assert "proof: equivalent on 2 ranks" in process.stdout
     rank = torch.export.load(optimized / "rank0.pt2")
