@@ -268,7 +268,10 @@ void DimSamples::followRanges() {
                         classes.find(diagonal.second));
   std::set<Id> others;
   for (const Diagonal &diagonal : diagonals)
-    if (diagonal.firstFactor != -diagonal.secondFactor)
+    // Points of one dim would have to be carried on without end.
+    if (diagonal.firstFactor != -diagonal.secondFactor ||
+        (diagonal.constant != 0 &&
+         classes.find(diagonal.first) == classes.find(diagonal.second)))
       others.insert(connected.getLeaderValue(classes.find(diagonal.first)));
   if (diagonals.empty())
     return;

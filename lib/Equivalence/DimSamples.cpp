@@ -87,8 +87,7 @@ void DimSamples::onIndexed(Value table, unsigned tableDim, Value indices,
   int64_t size = tp::getTensor(indices).getDimSize(indexDim);
   int64_t tableSize = tp::getTensor(table).getDimSize(tableDim);
   Id whole = getDims(table)[tableDim], part = getDims(indices)[indexDim];
-  // Positions of the table may be compared with numbers of a range.
-  if (step != 1 || start < 0 || start + size > tableSize || isRange(part))
+  if (step != 1 || start < 0 || start + size > tableSize)
     lookups.push_back({whole, part, start, step});
   else if (size == tableSize)
     classes.unite(whole, part);
@@ -283,7 +282,7 @@ void DimSamples::choose() {
   addInnerPoints();
   for (unsigned carry = 0; carry < numCarries; ++carry)
     carryDiagonals();
-  separatePositions();
+  carryToRanges();
   storeSamples();
 }
 

@@ -200,9 +200,9 @@ private:
   void setFullExtent(Id extent);
   /// Carries the points of both dims of all diagonals to the other dim, once.
   void carryDiagonals();
-  /// Makes the positions that numbers of ranges may be equal to represent
-  /// themselves alone: a sum over positions has one that is equal.
-  void separatePositions();
+  /// Adds the numbers of ranges that all positions are compared with: a
+  /// condition on all positions would never hold otherwise.
+  void carryToRanges();
   bool isRange(Id id) {
     return llvm::any_of(ranges, [&](Id range) {
       return classes.find(range) == classes.find(id);

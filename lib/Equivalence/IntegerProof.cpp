@@ -101,7 +101,8 @@ bool IntegerProof::prove() {
     // The programs themselves have to differ for these integers.
     if (!found.differences.empty())
       found.differences = comparison.compareWith(getFixed(found.witness),
-                                                 *own.seedOfDifferences);
+                                                 *own.seedOfDifferences,
+                                                 /*atRealSizes=*/true);
   }
   return false;
 }

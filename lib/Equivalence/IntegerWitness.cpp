@@ -107,7 +107,7 @@ std::vector<Difference> IntegerWitness::compare() {
         return number == fixed.end() ? std::nullopt
                                      : std::optional(number->second);
       },
-      seed);
+      seed, /*atRealSizes=*/false);
 }
 
 void IntegerWitness::find(VerifyResult &result) {

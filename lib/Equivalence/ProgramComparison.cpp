@@ -601,7 +601,12 @@ void ProgramComparison::judgeDraws() {
 
 std::vector<Difference>
 ProgramComparison::compareWith(InputGenerator::FixedNumbers fixed,
-                               uint64_t seed) {
+                               uint64_t seed, bool atRealSizes) {
+  if (atRealSizes) {
+    if (!isCheapAtRealSizes())
+      return {};
+    chooseSamples(seed, /*reducesSizes=*/false);
+  }
   draws.fixed = std::move(fixed);
   std::optional<std::string> reason = result.notProven;
   llvm::Expected<Outcome> outcome = compare(seed, Choices::Symbolic);

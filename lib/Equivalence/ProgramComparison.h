@@ -51,7 +51,7 @@ public:
   /// inputs of a seed, on the samples of the last round. Returns the
   /// differences.
   std::vector<Difference> compareWith(InputGenerator::FixedNumbers fixed,
-                                      uint64_t seed);
+                                      uint64_t seed, bool atRealSizes);
   /// The samples of a value's dims in the last comparison.
   llvm::ArrayRef<const IndexSample *> getSamples(mlir::Value value) const {
     return dims->get(value);

@@ -221,25 +221,34 @@ void DimSamples::carryDiagonals() {
   propagate();
 }
 
-void DimSamples::separatePositions() {
-  for (const Diagonal &diagonal : diagonals) {
-    if (isRange(diagonal.first) == isRange(diagonal.second))
-      continue;
-    bool isFirst = isRange(diagonal.first);
-    auto roots = isFirst ? getRoots(diagonal.first, diagonal.firstFactor,
-                                    diagonal.secondFactor, diagonal.constant,
-                                    /*addsNext=*/false)
-                         : getRoots(diagonal.second, diagonal.secondFactor,
-                                    diagonal.firstFactor, diagonal.constant,
-                                    /*addsNext=*/false);
-    Id extent = isFirst ? diagonal.second : diagonal.first;
-    if (!roots)
-      setFullExtent(extent);
-    else
-      for (int64_t root : *roots)
-        addSingle(extent, root);
+void DimSamples::carryToRanges() {
+  // Tables that ranges index may relate what is added here to positions again.
+  constexpr unsigned mostPasses = 4;
+  size_t numPoints = 0;
+  for (unsigned pass = 0; pass < mostPasses; ++pass) {
+    size_t before = std::exchange(numPoints, 0);
+    for (const Diagonal &diagonal : diagonals) {
+      bool isFirst = isRange(diagonal.first);
+      if (isFirst == isRange(diagonal.second))
+        continue;
+      Id from = isFirst ? diagonal.second : diagonal.first;
+      Id to = isFirst ? diagonal.first : diagonal.second;
+      auto roots =
+          isFirst ? getRoots(from, diagonal.secondFactor, diagonal.firstFactor,
+                             diagonal.constant, /*addsNext=*/false)
+                  : getRoots(from, diagonal.firstFactor, diagonal.secondFactor,
+                             diagonal.constant, /*addsNext=*/false);
+      numPoints += getPoints(from).size();
+      if (!roots)
+        setFullExtent(to);
+      else
+        for (int64_t root : *roots)
+          addPoint(to, root);
+    }
+    propagate();
+    if (numPoints == before)
+      return;
   }
-  propagate();
 }
 
 void DimSamples::addInnerPoints() {
