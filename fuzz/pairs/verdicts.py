@@ -158,7 +158,7 @@ def compare(pair, answer):
     if answer.verdict == "error":
         kind, reason = campaign.ERROR, answer.reason
     elif answer.verdict in ("equivalent", "refines"):
-        if answer.grade:
+        if answer.grade == "drawn":
             kind = campaign.DRAWN_EQUAL if pair.is_equal else campaign.DRAWN_DIFFERENT
         else:
             kind = campaign.AGREED_EQUAL if pair.is_equal else campaign.FALSE_EQUIVALENT

@@ -13,6 +13,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <limits>
@@ -43,8 +44,7 @@ static bool isTruthTensor(Value value) {
   return type && isTruthType(type);
 }
 
-IntegerRange equivalence::getDefaultRange(Type elementType) {
-  constexpr int64_t farthest = int64_t(1) << 33;
+IntegerRange equivalence::getDefaultRange(Type elementType, int64_t farthest) {
   auto type = cast<IntegerType>(elementType);
   if (type.getWidth() > 32)
     return {type.isUnsigned() ? 0 : -farthest, farthest};
@@ -52,6 +52,20 @@ IntegerRange equivalence::getDefaultRange(Type elementType) {
   if (type.getWidth() == 1 || type.isUnsigned())
     return {0, count};
   return {-count / 2, count / 2};
+}
+
+int64_t equivalence::getFarthest(func::FuncOp first, func::FuncOp second) {
+  // Ranges of larger numbers would leave no room for tensors.
+  constexpr int64_t largest = int64_t(1) << 50;
+  int64_t farthest = leastFarthest;
+  for (func::FuncOp function : {first, second})
+    for (auto constant : function.getOps<tp::ConstantOp>())
+      if (auto number = dyn_cast<IntegerAttr>(constant.getValue())) {
+        int64_t value = number.getValue().getSExtValue();
+        if (value > -largest && value < largest)
+          farthest = std::max(farthest, 8 * std::abs(value));
+      }
+  return static_cast<int64_t>(llvm::PowerOf2Ceil(farthest));
 }
 
 /// Returns true if an op only moves elements.
@@ -95,8 +109,9 @@ llvm::DenseMap<Value, int64_t> equivalence::getPeriods(func::FuncOp function) {
 }
 
 IntegerLifting::IntegerLifting(func::FuncOp function, Ranges ranges,
-                               DenseMap<Value, int64_t> periods)
-    : function(function), periods(std::move(periods)),
+                               DenseMap<Value, int64_t> periods,
+                               int64_t farthest)
+    : function(function), periods(std::move(periods)), farthest(farthest),
       module(ModuleOp::create(function.getLoc())),
       builder(function.getContext()), mixtures(builder) {
   if (auto own = function->getParentOfType<ModuleOp>())
@@ -294,7 +309,8 @@ void IntegerLifting::visitCall(tp::CallOp op) {
       continue;
     }
     to.setType(RankedTensorType::get(getShape(from), builder.getF64Type()));
-    forms[from] = createSource(from, to, getDefaultRange(getElementType(from)));
+    forms[from] =
+        createSource(from, to, getDefaultRange(getElementType(from), farthest));
   }
 }
 
@@ -441,8 +457,8 @@ void IntegerLifting::visitCast(tp::CastOp op) {
   auto toInteger = dyn_cast<IntegerType>(to);
   if (form.mixture) {
     if (isFieldType(from) && toInteger && !isSmall(form.mixture.weights)) {
-      forms[op.getResult()] =
-          createSource(op.getResult(), get(op.getInput()), getDefaultRange(to));
+      forms[op.getResult()] = createSource(op.getResult(), get(op.getInput()),
+                                           getDefaultRange(to, farthest));
       return;
     }
     Mixture result = form.mixture;
@@ -501,7 +517,7 @@ void IntegerLifting::visitCast(tp::CastOp op) {
   // An integer that is computed from a float, a truth value or a number.
   if (isFieldType(from)) {
     forms[op.getResult()] =
-        createSource(op.getResult(), form.value, getDefaultRange(to));
+        createSource(op.getResult(), form.value, getDefaultRange(to, farthest));
     return;
   }
   auto [low, high] = getDefaultRange(to);

@@ -29,9 +29,17 @@ namespace commute::equivalence {
 /// A half-open range of integers.
 using IntegerRange = std::pair<int64_t, int64_t>;
 
+/// Integers of 64 bits of which nothing is stated are between -2^33 and 2^33.
+inline constexpr int64_t leastFarthest = int64_t(1) << 33;
+
 /// Returns the range of the integers of a type of which nothing is stated: all
-/// of them, and for 64 bits those between -2^33 and 2^33.
-IntegerRange getDefaultRange(mlir::Type elementType);
+/// of them, and for 64 bits those between `-farthest` and `farthest`.
+IntegerRange getDefaultRange(mlir::Type elementType,
+                             int64_t farthest = leastFarthest);
+
+/// Returns how far integers of 64 bits are from zero, of which nothing is
+/// stated: eight times as far as all constants of the programs.
+int64_t getFarthest(mlir::func::FuncOp first, mlir::func::FuncOp second);
 
 /// Returns the value that an op divides by a constant above zero, of which it
 /// returns the quotient or the remainder, and the constant.
@@ -47,8 +55,10 @@ public:
   using Ranges = llvm::function_ref<IntegerRange(mlir::BlockArgument)>;
 
   /// `periods` are those of both programs that are compared.
+  /// `farthest` is how far integers are from zero of which nothing is known.
   IntegerLifting(mlir::func::FuncOp function, Ranges ranges,
-                 llvm::DenseMap<mlir::Value, int64_t> periods);
+                 llvm::DenseMap<mlir::Value, int64_t> periods,
+                 int64_t farthest);
 
   /// Returns the lifted program, whose inputs and outputs are floats in place
   /// of integers and truth values.
@@ -143,6 +153,7 @@ private:
 
   mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Value, int64_t> periods;
+  int64_t farthest;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp lifted;
   mlir::OpBuilder builder;

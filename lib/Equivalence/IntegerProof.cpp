@@ -59,7 +59,8 @@ bool IntegerProof::prove() {
   SmallVector<OwningOpRef<ModuleOp>> lifted;
   std::optional<IntegerLifting::Unknown> unknown;
   for (func::FuncOp function : {first, second}) {
-    IntegerLifting lifting(function, getRange, periods[lifted.size()]);
+    IntegerLifting lifting(function, getRange, periods[lifted.size()],
+                           getFarthest(first, second));
     llvm::Expected<OwningOpRef<ModuleOp>> own = lifting.lift();
     if (!own) {
       drawn = llvm::toString(own.takeError());

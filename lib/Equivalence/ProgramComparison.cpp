@@ -418,7 +418,7 @@ ProgramComparison::compareAtRealSizes(uint64_t seed, Choices &choices) {
 IntegerRange ProgramComparison::getRange(BlockArgument argument) const {
   unsigned number = argument.getArgNumber();
   Type type = InputGenerator::getType(argument.getType()).getElementType();
-  IntegerRange range = getDefaultRange(type);
+  IntegerRange range = getDefaultRange(type, getFarthest(first, second));
   std::optional<IntegerRange> known = dims->getRange(number);
   if (auto stated = options.ranges.find(number); stated != options.ranges.end())
     known = stated->second;
