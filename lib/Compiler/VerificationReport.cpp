@@ -19,8 +19,8 @@ void compiler::print(const equivalence::VerifyResult &result,
     os << "equivalent on " << result.numRanks
        << (result.numRanks == 1 ? " rank" : " ranks");
     if (result.drawn)
-      os << ", as far as " << result.numRounds << " drawings show: "
-         << *result.drawn;
+      os << ", as far as " << result.numRounds
+         << " drawings show: " << *result.drawn;
     os << '\n';
   }
   for (const equivalence::Difference &difference : result.differences)

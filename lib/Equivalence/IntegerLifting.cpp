@@ -328,15 +328,17 @@ void IntegerLifting::visitElements(Operation *op) {
                        return isOpen(operand) && !isIntegerTensor(get(operand));
                      });
   auto map = dyn_cast<tp::MapOp>(op);
+  auto indexing = dyn_cast<tp::IndexingOpInterface>(op);
   bool hasNumbers = llvm::any_of(
       op->getOperands(), [&](Value operand) { return isNumber(operand); });
   SmallVector<Value> operands;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     bool isCondition =
         map && map.getFunction() == MapFunction::Select && index == 0;
+    bool isIndex = indexing && operand == indexing.getIndexValues();
     // Positions next to numbers are numbers as well.
-    bool becomesNumber = (usesNumbers && !isCondition) ||
-                         (hasNumbers && isIntegerTensor(operand));
+    bool becomesNumber = !isIndex && ((usesNumbers && !isCondition) ||
+                                      (hasNumbers && isIntegerTensor(operand)));
     operands.push_back(becomesNumber ? getNumber(operand) : get(operand));
   }
   Operation *copy = op->cloneWithoutRegions();

@@ -63,7 +63,7 @@ bool IntegerProof::prove() {
                            getFarthest(first, second));
     llvm::Expected<OwningOpRef<ModuleOp>> own = lifting.lift();
     if (!own) {
-      drawn = llvm::toString(own.takeError());
+      reason = llvm::toString(own.takeError());
       return false;
     }
     if (!unknown)
