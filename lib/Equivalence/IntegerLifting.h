@@ -60,6 +60,10 @@ public:
                  llvm::DenseMap<mlir::Value, int64_t> periods,
                  int64_t farthest);
 
+  /// Lets floats that are not known be part of tables of large ranges, so that
+  /// these are collapsed late. Laws of products need that, those of sums the
+  /// opposite.
+  void collapseLate() { collapsesLate = true; }
   /// Returns the lifted program, whose inputs and outputs are floats in place
   /// of integers and truth values.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lift();
@@ -154,6 +158,7 @@ private:
   mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Value, int64_t> periods;
   int64_t farthest;
+  bool collapsesLate = false;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp lifted;
   mlir::OpBuilder builder;

@@ -42,6 +42,22 @@ static std::string describe(ArrayRef<FixedInteger> witness,
 }
 
 bool IntegerProof::prove() {
+  if (prove(/*collapsesLate=*/true))
+    return true;
+  std::optional<std::string> late = drawn;
+  if (prove(/*collapsesLate=*/false))
+    return true;
+  if (!drawn)
+    drawn = late;
+  // Drawings of what is drawn say more than the other attempt.
+  if (drawn)
+    reason.reset();
+  return false;
+}
+
+bool IntegerProof::prove(bool collapsesLate) {
+  drawn.reset();
+  reason.reset();
   if (!getSizesOfValues(first).empty() || !getSizesOfValues(second).empty()) {
     drawn = "sizes depend on values";
     return false;
@@ -61,6 +77,8 @@ bool IntegerProof::prove() {
   for (func::FuncOp function : {first, second}) {
     IntegerLifting lifting(function, getRange, periods[lifted.size()],
                            getFarthest(first, second));
+    if (collapsesLate)
+      lifting.collapseLate();
     llvm::Expected<OwningOpRef<ModuleOp>> own = lifting.lift();
     if (!own) {
       reason = llvm::toString(own.takeError());
@@ -94,7 +112,7 @@ bool IntegerProof::prove() {
     return false;
   }
   reason = own.notProven ? *own.notProven : own.differences.front().message;
-  if (own.seedOfDifferences) {
+  if (own.seedOfDifferences && found.differences.empty()) {
     found.seedOfDifferences = own.seedOfDifferences;
     IntegerWitness(forAll, liftedFirst, liftedSecond, budget,
                    *own.seedOfDifferences)

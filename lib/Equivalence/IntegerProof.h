@@ -30,8 +30,10 @@ public:
   llvm::Error run();
 
 private:
-  /// Compares the lifted programs. Returns true if they are equal.
+  /// Compares the lifted programs, whose tables are collapsed late and then
+  /// early. Returns true if they are equal.
   bool prove();
+  bool prove(bool collapsesLate);
   /// Makes the result say what it rests on, if the proof failed and no draw has
   /// shown a difference.
   void judge();

@@ -213,6 +213,7 @@ Mixture IntegerLifting::mapTables(tp::MapOp op) {
   Location loc = op.getLoc();
   ArrayRef<int64_t> shape = getShape(op.getResult());
   Mixture result;
+  bool usesUnknown = false;
   for (Value operand : op.getOperands()) {
     const Form &form = forms.find(operand)->second;
     // Floats that are not known may be part of a table of floats.
@@ -220,6 +221,7 @@ Mixture IntegerLifting::mapTables(tp::MapOp op) {
     if (isUnknown && (getIntegerType(operand) || !isFloat(op.getResult()) ||
                       !isSmooth(op.getFunction())))
       return {};
+    usesUnknown |= isUnknown;
     for (Value own : form.mixture.weights) {
       Value expanded = mixtures.expandWeights(loc, own, shape);
       if (!llvm::is_contained(result.weights, expanded))
@@ -229,6 +231,11 @@ Mixture IntegerLifting::mapTables(tp::MapOp op) {
   SmallVector<int64_t> sizes = getRangeSizes(result.weights);
   auto fullShape = appendSizes(shape, sizes);
   if (!fullShape || !fitsTables(op, result.weights))
+    return {};
+  // Tables of large ranges are collapsed before they meet such floats, unless
+  // they choose between these.
+  if (usesUnknown && !collapsesLate &&
+      op.getFunction() != MapFunction::Select && !isSmall(result.weights))
     return {};
   std::tie(result.least, result.most) = getBounds(op);
   if (Value table = divide(op);

@@ -92,7 +92,6 @@ def count_outcomes(name):
     return counts, wrong
 
 
-@pytest.mark.xfail(strict=False, reason="issue 43")
 @pytest.mark.parametrize("name", ["planted", "ranks"])
 def test_no_planted_difference_is_called_equivalent(name):
     _, wrong = count_outcomes(name)

@@ -110,10 +110,11 @@ def test_correct_layers_pass(rewrite, tmp_path):
     )
     assert code == 0, output
     # Regions were enough, and those that repeat were evaluated once. Integers
-    # are no unknowns: each layer's are evaluated, in every round.
+    # are no unknowns: each layer's are evaluated, in every round, and lifted programs have
+    # more ops.
     result = json.loads(output)
     if rewrite.name == "embedding of a shard":
-        assert result["evaluated_ops"] <= result["rounds"] * result["ops"], output
+        assert result["evaluated_ops"] <= 3 * result["rounds"] * result["ops"], output
     else:
         assert result["evaluated_ops"] < result["ops"], output
 
