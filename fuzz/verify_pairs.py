@@ -16,8 +16,8 @@ and a script that makes it again.
 Two other generators know what is equal by other means than samples near the numbers
 that programs hold. "planted" chooses the integers first and plants a difference that
 shows there, "ranks" in the programs of ranks beside that of one device; "exhaustive"
-makes programs so small that PyTorch evaluates them on all integers. `--results` writes all verdicts, which fuzz/pairs/verdict_changes.py compares
-with those of another run.
+makes programs so small that PyTorch evaluates them on all integers. `--results` writes
+all verdicts, which fuzz/pairs/verdict_changes.py compares with those of another run.
 
 Exit code 0: no verdict "equivalent" of programs that differ, no error, no crash,
 and few enough verdicts "different" of programs that do not.

@@ -248,7 +248,7 @@ void DimSamples::uniteRanges() {
   for (func::FuncOp function : {first, second})
     for (auto iota : function.getOps<tp::IotaOp>())
       if (Attribute name = iota->getAttr(rangeAttrName)) {
-        ranges.push_back(getDims(iota.getResult())[0]);
+        dimsOfRanges.push_back(getDims(iota.getResult())[0]);
         auto [same, isNew] =
             known.try_emplace({name, iota.getType()}, iota.getResult());
         if (!isNew)
@@ -257,12 +257,14 @@ void DimSamples::uniteRanges() {
 }
 
 void DimSamples::followRanges() {
-  if (ranges.empty())
+  for (Id range : dimsOfRanges)
+    ranges.insert(classes.find(range));
+  if (ranges.empty() || diagonals.empty())
     return;
   // The dims that diagonals connect.
   llvm::EquivalenceClasses<Id> connected;
   for (Id range : ranges)
-    connected.insert(classes.find(range));
+    connected.insert(range);
   for (const Diagonal &diagonal : diagonals)
     connected.unionSets(classes.find(diagonal.first),
                         classes.find(diagonal.second));
@@ -273,17 +275,15 @@ void DimSamples::followRanges() {
         (diagonal.constant != 0 &&
          classes.find(diagonal.first) == classes.find(diagonal.second)))
       others.insert(connected.getLeaderValue(classes.find(diagonal.first)));
-  if (diagonals.empty())
-    return;
   constexpr unsigned mostCarries = 4;
   for (Id range : ranges) {
-    auto members = connected.members(classes.find(range));
+    auto members = connected.members(range);
     // An element of a table is computed from up to three integers, which may be
     // of one range.
     auto numSteps = std::max(2u, static_cast<unsigned>(std::distance(
                                      members.begin(), members.end())));
     if (numSteps > mostCarries ||
-        others.contains(connected.getLeaderValue(classes.find(range))))
+        others.contains(connected.getLeaderValue(range)))
       fix(range, SampleReason::Positions);
     else
       numCarries = std::max(numCarries, numSteps);

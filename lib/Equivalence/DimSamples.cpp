@@ -156,8 +156,7 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
   std::optional<std::pair<int64_t, int64_t>> range = getRange(argument);
   if (!range)
     return std::nullopt;
-  auto [least, most] = *range;
-  int64_t low = least, high = most;
+  auto [low, high] = *range;
   std::vector<int64_t> pool;
   auto add = [&](int64_t number) {
     if (number >= low && number < high && pool.size() < maxBoundValues &&

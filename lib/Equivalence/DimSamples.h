@@ -198,16 +198,17 @@ private:
                                                int64_t toFactor,
                                                int64_t constant, bool addsNext);
   void setFullExtent(Id extent);
+  /// Adds roots, or all indices if there are too many.
+  void addRoots(Id extent, const std::optional<std::vector<int64_t>> &roots);
+  /// Returns the other dim of a diagonal and the roots for the points of one.
+  std::pair<Id, std::optional<std::vector<int64_t>>>
+  getImage(const Diagonal &diagonal, bool ofFirst, bool addsNext);
   /// Carries the points of both dims of all diagonals to the other dim, once.
   void carryDiagonals();
   /// Adds the numbers of ranges that all positions are compared with: a
   /// condition on all positions would never hold otherwise.
   void carryToRanges();
-  bool isRange(Id id) {
-    return llvm::any_of(ranges, [&](Id range) {
-      return classes.find(range) == classes.find(id);
-    });
-  }
+  bool isRange(Id id) { return ranges.contains(classes.find(id)); }
   void addInnerPoints();
   std::vector<int64_t> getPoints(Id extent);
   const IndexSample *getSample(Id extent);
@@ -232,8 +233,10 @@ private:
   /// Points of the extents that integers index or meet, before inner ones are
   /// added.
   llvm::DenseMap<Id, std::vector<int64_t>> borders;
-  /// The dims of ranges of integers.
-  llvm::SmallVector<Id> ranges;
+  /// The dims of ranges of integers, and the classes of these once all dims are
+  /// united.
+  llvm::SmallVector<Id> dimsOfRanges;
+  std::set<Id> ranges;
   /// How often points are carried along diagonals.
   unsigned numCarries = 1;
   /// Whether the analysis has seen only some of the borders of an extent.

@@ -12,7 +12,6 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -54,6 +53,16 @@ IntegerRange equivalence::getDefaultRange(Type elementType, int64_t farthest) {
   return {-count / 2, count / 2};
 }
 
+bool equivalence::contains(IntegerRange range, double least, double most) {
+  return least >= static_cast<double>(range.first) &&
+         most < static_cast<double>(range.second);
+}
+
+std::pair<double, double> equivalence::getEnds(IntegerRange range) {
+  return {static_cast<double>(range.first),
+          static_cast<double>(range.second) - 1};
+}
+
 int64_t equivalence::getFarthest(func::FuncOp first, func::FuncOp second) {
   // Ranges of larger numbers would leave no room for tensors.
   constexpr int64_t largest = int64_t(1) << 50;
@@ -68,8 +77,7 @@ int64_t equivalence::getFarthest(func::FuncOp first, func::FuncOp second) {
   return static_cast<int64_t>(llvm::PowerOf2Ceil(farthest));
 }
 
-/// Returns true if an op only moves elements.
-static bool movesElements(Operation *op) {
+bool equivalence::movesElements(Operation *op) {
   return (isa<tp::ReindexOpInterface>(op) && !isa<tp::BitcastOp>(op)) ||
          isa<tp::WaitOp, tp::RankSliceOp, tp::RankSelectOp, tp::AllGatherOp,
              tp::AllToAllOp, tp::CollectiveBroadcastOp>(op);
@@ -287,9 +295,7 @@ void IntegerLifting::visitReturn(Operation *op) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(getNumber(operand));
-  Operation *copy = op->cloneWithoutRegions();
-  copy->setOperands(operands);
-  builder.insert(copy);
+  Operation *copy = mixtures.copy(op, operands);
   lifted.setFunctionType(FunctionType::get(
       function.getContext(), lifted.getBody().front().getArgumentTypes(),
       copy->getOperandTypes()));
@@ -299,9 +305,7 @@ void IntegerLifting::visitCall(tp::CallOp op) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(getNumber(operand));
-  Operation *copy = op->cloneWithoutRegions();
-  copy->setOperands(operands);
-  builder.insert(copy);
+  Operation *copy = mixtures.copy(op, operands);
   for (auto [from, to] :
        llvm::zip_equal(op->getResults(), copy->getResults())) {
     if (!isIntegerTensor(from) && !isTruthTensor(from)) {
@@ -341,9 +345,7 @@ void IntegerLifting::visitElements(Operation *op) {
                                       (hasNumbers && isIntegerTensor(operand)));
     operands.push_back(becomesNumber ? getNumber(operand) : get(operand));
   }
-  Operation *copy = op->cloneWithoutRegions();
-  copy->setOperands(operands);
-  builder.insert(copy);
+  Operation *copy = mixtures.copy(op, operands);
   for (auto [index, from, to] :
        llvm::enumerate(op->getResults(), copy->getResults())) {
     bool isOrder = isa<tp::SortOp>(op) && index == 1;
@@ -359,53 +361,18 @@ void IntegerLifting::visitElements(Operation *op) {
     form.isOfMany = isOfMany && !isFixed;
     if (!isIntegerTensor(from))
       continue;
-    if (map) {
-      std::tie(form.least, form.most) = getBounds(map);
-      auto [low, high] = getDefaultRange(getElementType(from));
-      // A number that wraps around is unknown.
-      bool wraps = std::isfinite(form.least) && std::isfinite(form.most) &&
-                   (form.least < static_cast<double>(low) ||
-                    form.most >= static_cast<double>(high));
-      if (wraps && getElementType(from).getIntOrFloatBitWidth() > 32)
-        wraps = std::max(-form.least, form.most) >= std::exp2(63);
-      if (wraps && !isIntegerTensor(to)) {
-        form.value = mixtures.applyUnknown(
-            op->getLoc(), to, getElementType(from).getIntOrFloatBitWidth());
-        form.least = static_cast<double>(low);
-        form.most = static_cast<double>(high) - 1;
-      }
-    } else if (auto constant = dyn_cast<tp::ConstantOp>(op)) {
-      if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
-        form.least = form.most =
-            static_cast<double>(number.getValue().getSExtValue());
-    } else if (auto iota = dyn_cast<tp::IotaOp>(op)) {
-      auto start = dyn_cast<IntegerAttr>(iota.getStart());
-      auto step = dyn_cast<IntegerAttr>(iota.getStep());
-      if (start && step) {
-        auto first = static_cast<double>(start.getInt());
-        double last = first + static_cast<double>(step.getInt()) *
-                                  static_cast<double>(getShape(from)[0] - 1);
-        form.least = std::min(first, last);
-        form.most = std::max(first, last);
-      }
-    } else if (movesElements(op) || isa<tp::CastOp, tp::TakeOp>(op)) {
-      form.least = std::numeric_limits<double>::infinity();
-      form.most = -form.least;
-      for (Value operand : op->getOperands()) {
-        // Not the indices.
-        if (isa<tp::TakeOp>(op) && operand != op->getOperand(0))
-          continue;
-        const Form &own = forms.find(operand)->second;
-        forms[from].least = std::min(forms[from].least, own.least);
-        forms[from].most = std::max(forms[from].most, own.most);
-      }
-      auto type = cast<IntegerType>(getElementType(from));
-      auto [low, high] = getDefaultRange(type);
-      if (type.getWidth() <= 32 && (form.least < static_cast<double>(low) ||
-                                    form.most >= static_cast<double>(high))) {
-        form.least = static_cast<double>(low);
-        form.most = static_cast<double>(high) - 1;
-      }
+    std::tie(form.least, form.most) = getBounds(from);
+    IntegerRange range = getDefaultRange(getElementType(from));
+    unsigned width = getElementType(from).getIntOrFloatBitWidth();
+    // A number that wraps around is unknown.
+    bool wraps = map && !isIntegerTensor(to) && std::isfinite(form.least) &&
+                 std::isfinite(form.most) &&
+                 !contains(range, form.least, form.most);
+    if (wraps && width > 32)
+      wraps = std::max(-form.least, form.most) >= std::exp2(63);
+    if (wraps) {
+      form.value = mixtures.applyUnknown(op->getLoc(), to, width);
+      std::tie(form.least, form.most) = getEnds(range);
     }
   }
 }
@@ -452,92 +419,87 @@ void IntegerLifting::visitMove(Operation *op) {
 }
 
 void IntegerLifting::visitCast(tp::CastOp op) {
-  const Form form = forms.find(op.getInput())->second;
+  if (isMixture(op.getInput()))
+    forms[op.getResult()] = castTable(op);
+  else if (std::optional<Form> form = castElements(op))
+    forms[op.getResult()] = *form;
+  else
+    visitElements(op);
+}
+
+IntegerLifting::Form IntegerLifting::castTable(tp::CastOp op) {
+  Location loc = op.getLoc();
+  Mixture result = forms.find(op.getInput())->second.mixture;
   Type from = getElementType(op.getInput());
   Type to = getElementType(op.getResult());
-  Location loc = op.getLoc();
-  auto toInteger = dyn_cast<IntegerType>(to);
-  if (form.mixture) {
-    if (isFieldType(from) && toInteger && !isSmall(form.mixture.weights)) {
-      forms[op.getResult()] = createSource(op.getResult(), get(op.getInput()),
-                                           getDefaultRange(to, farthest));
-      return;
-    }
-    Mixture result = form.mixture;
-    if (toInteger && isInteger(to) && isInteger(from)) {
-      auto [low, high] = getDefaultRange(to);
-      if (form.least < static_cast<double>(low) ||
-          form.most >= static_cast<double>(high)) {
-        int64_t count =
-            toInteger.getWidth() < 32 ? int64_t(1) << toInteger.getWidth() : 0;
-        bool isOfPeriod = result.low && count > 0 &&
-                          getShape(result.table).back() % count == 0;
-        Value wrapped =
-            toInteger.getWidth() == 32
-                ? wrap(loc, result.table, form.least, form.most, toInteger)
-            : isOfPeriod ? wrap(loc, mixtures.getRemainders(loc, result, count),
-                                0, static_cast<double>(count) - 1, toInteger)
-                         : mixtures.cast(loc, result.table, to);
-        result.low.reset();
-        if (toInteger.getWidth() <= 32) {
-          result.least = static_cast<double>(low);
-          result.most = static_cast<double>(high) - 1;
-        }
-        if (!wrapped) {
-          Form number = getForm(mixtures.applyUnknown(
-              loc, getNumber(op.getInput()), toInteger.getWidth()));
-          number.least = result.least;
-          number.most = result.most;
-          forms[op.getResult()] = number;
-          return;
-        }
-        result.table = wrapped;
-        forms[op.getResult()] = getForm(std::move(result));
-        return;
-      }
-    }
+  if (isFieldType(from) && isa<IntegerType>(to) && !isSmall(result.weights))
+    return createSource(op.getResult(), get(op.getInput()),
+                        getDefaultRange(to, farthest));
+  IntegerRange range;
+  if (isInteger(to))
+    range = getDefaultRange(to);
+  if (!isInteger(to) || !isInteger(from) ||
+      contains(range, result.least, result.most)) {
     if (isTruthType(to)) {
       result.low.reset();
       result.least = 0;
       result.most = 1;
     }
     result.table = mixtures.cast(loc, result.table, to);
-    forms[op.getResult()] = getForm(std::move(result));
-    return;
+    return getForm(std::move(result));
   }
-  if (form.isFixed || !toInteger || isTruthType(to)) {
-    if (isNumber(op.getInput()) && !toInteger) {
-      // Integers are not rounded.
-      Value value = mixtures.map(loc, MapFunction::Add,
-                                 {form.value, mixtures.constant(loc, 0)}, to);
-      forms[op.getResult()] = getForm(value);
-      return;
-    }
-    visitElements(op);
-    return;
+  // The numbers wrap around.
+  auto type = cast<IntegerType>(to);
+  int64_t count = type.getWidth() < 32 ? int64_t(1) << type.getWidth() : 0;
+  bool isOfPeriod =
+      result.low && count > 0 && getShape(result.table).back() % count == 0;
+  Value wrapped = type.getWidth() == 32
+                      ? wrap(loc, result.table, result.least, result.most, type)
+                  : isOfPeriod
+                      ? wrap(loc, mixtures.getRemainders(loc, result, count), 0,
+                             static_cast<double>(count) - 1, type)
+                      : mixtures.cast(loc, result.table, to);
+  result.low.reset();
+  if (type.getWidth() <= 32)
+    std::tie(result.least, result.most) = getEnds(range);
+  if (!wrapped) {
+    Form number = getForm(
+        mixtures.applyUnknown(loc, getNumber(op.getInput()), type.getWidth()));
+    number.least = result.least;
+    number.most = result.most;
+    return number;
   }
+  result.table = wrapped;
+  return getForm(std::move(result));
+}
+
+std::optional<IntegerLifting::Form>
+IntegerLifting::castElements(tp::CastOp op) {
+  const Form form = forms.find(op.getInput())->second;
+  Type from = getElementType(op.getInput());
+  Type to = getElementType(op.getResult());
+  Location loc = op.getLoc();
+  // Integers are not rounded.
+  if (!isa<IntegerType>(to) && isNumber(op.getInput()))
+    return getForm(mixtures.map(loc, MapFunction::Add,
+                                {form.value, mixtures.constant(loc, 0)}, to));
+  if (form.isFixed || !isInteger(to))
+    return std::nullopt;
   // An integer that is computed from a float, a truth value or a number.
-  if (isFieldType(from)) {
-    forms[op.getResult()] =
-        createSource(op.getResult(), form.value, getDefaultRange(to, farthest));
-    return;
+  if (isFieldType(from))
+    return createSource(op.getResult(), form.value,
+                        getDefaultRange(to, farthest));
+  if (!isTruthType(from) && !isNumber(op.getInput()))
+    return std::nullopt;
+  Form result = getForm(getNumber(op.getInput()));
+  result.least = form.least;
+  result.most = form.most;
+  IntegerRange range = getDefaultRange(to);
+  unsigned width = to.getIntOrFloatBitWidth();
+  if (!contains(range, form.least, form.most) &&
+      width < from.getIntOrFloatBitWidth()) {
+    result.value = mixtures.applyUnknown(loc, result.value, width);
+    std::tie(result.least, result.most) = getEnds(range);
   }
-  auto [low, high] = getDefaultRange(to);
-  if (isTruthType(from) || isNumber(op.getInput())) {
-    Form result = getForm(getNumber(op.getInput()));
-    result.least = form.least;
-    result.most = form.most;
-    unsigned width = toInteger.getWidth();
-    bool fits = (form.least >= static_cast<double>(low) &&
-                 form.most < static_cast<double>(high)) ||
-                width >= from.getIntOrFloatBitWidth();
-    if (!fits) {
-      result.value = mixtures.applyUnknown(loc, result.value, width);
-      result.least = static_cast<double>(low);
-      result.most = static_cast<double>(high) - 1;
-    }
-    forms[op.getResult()] = result;
-    return;
-  }
-  visitElements(op);
+  return result;
 }

@@ -37,9 +37,17 @@ inline constexpr int64_t leastFarthest = int64_t(1) << 33;
 IntegerRange getDefaultRange(mlir::Type elementType,
                              int64_t farthest = leastFarthest);
 
+/// Returns true if all numbers between two are in a range.
+bool contains(IntegerRange range, double least, double most);
+/// Returns the least and the greatest number of a range.
+std::pair<double, double> getEnds(IntegerRange range);
+
 /// Returns how far integers of 64 bits are from zero, of which nothing is
 /// stated: eight times as far as all constants of the programs.
 int64_t getFarthest(mlir::func::FuncOp first, mlir::func::FuncOp second);
+
+/// Returns true if an op only moves elements.
+bool movesElements(mlir::Operation *op);
 
 /// Returns the value that an op divides by a constant above zero, of which it
 /// returns the quotient or the remainder, and the constant.
@@ -121,6 +129,9 @@ private:
   void visitCall(tp::CallOp op);
   void visitMap(tp::MapOp op);
   void visitCast(tp::CastOp op);
+  /// The results of a cast of a mixture, and of another form.
+  Form castTable(tp::CastOp op);
+  std::optional<Form> castElements(tp::CastOp op);
   void visitIndexing(tp::IndexingOpInterface op);
   /// Takes an op for an unknown function, because of this operand.
   void visitUnknown(mlir::Operation *op, mlir::Value operand,
@@ -150,6 +161,9 @@ private:
   /// Returns numbers between which the results of a scalar function of integers
   /// are, before they wrap around.
   std::pair<double, double> getBounds(tp::MapOp op) const;
+  /// Returns the same of a result of any op, which does wrap around; infinite
+  /// ones if none are known.
+  std::pair<double, double> getBounds(mlir::OpResult result) const;
 
   /// Returns the numbers that a table holds, if an op divides them by a divisor
   /// of their period: the table of its results; null otherwise.

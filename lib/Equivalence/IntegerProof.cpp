@@ -41,11 +41,29 @@ static std::string describe(ArrayRef<FixedInteger> witness,
   return text;
 }
 
+IntegerProof::Sources IntegerProof::getSources() {
+  Sources sources = {getFarthest(first, second),
+                     {getPeriods(first), getPeriods(second)}};
+  // Of inputs, both programs need one.
+  auto &[ofFirst, ofSecond] = sources.periods;
+  for (auto [a, b] : llvm::zip(first.getArguments(), second.getArguments())) {
+    int64_t x = std::max<int64_t>(ofFirst.lookup(a), 1);
+    int64_t y = std::max<int64_t>(ofSecond.lookup(b), 1);
+    ofFirst[a] = ofSecond[b] = std::lcm(x, y);
+  }
+  return sources;
+}
+
 bool IntegerProof::prove() {
-  if (prove(/*collapsesLate=*/true))
+  if (!getSizesOfValues(first).empty() || !getSizesOfValues(second).empty()) {
+    drawn = "sizes depend on values";
+    return false;
+  }
+  Sources sources = getSources();
+  if (prove(sources, /*collapsesLate=*/true))
     return true;
   std::optional<std::string> late = drawn;
-  if (prove(/*collapsesLate=*/false))
+  if (prove(sources, /*collapsesLate=*/false))
     return true;
   if (!drawn)
     drawn = late;
@@ -55,28 +73,18 @@ bool IntegerProof::prove() {
   return false;
 }
 
-bool IntegerProof::prove(bool collapsesLate) {
+bool IntegerProof::prove(const Sources &sources, bool collapsesLate) {
   drawn.reset();
   reason.reset();
-  if (!getSizesOfValues(first).empty() || !getSizesOfValues(second).empty()) {
-    drawn = "sizes depend on values";
-    return false;
-  }
   auto getRange = [&](BlockArgument argument) {
-    return comparison.getRange(first.getArgument(argument.getArgNumber()));
+    return comparison.getRange(first.getArgument(argument.getArgNumber()),
+                               sources.farthest);
   };
-  // Of inputs, both programs need one.
-  DenseMap<Value, int64_t> periods[] = {getPeriods(first), getPeriods(second)};
-  for (auto [a, b] : llvm::zip(first.getArguments(), second.getArguments())) {
-    int64_t x = std::max<int64_t>(periods[0].lookup(a), 1);
-    int64_t y = std::max<int64_t>(periods[1].lookup(b), 1);
-    periods[0][a] = periods[1][b] = std::lcm(x, y);
-  }
   SmallVector<OwningOpRef<ModuleOp>> lifted;
   std::optional<IntegerLifting::Unknown> unknown;
   for (func::FuncOp function : {first, second}) {
-    IntegerLifting lifting(function, getRange, periods[lifted.size()],
-                           getFarthest(first, second));
+    IntegerLifting lifting(function, getRange, sources.periods[lifted.size()],
+                           sources.farthest);
     if (collapsesLate)
       lifting.collapseLate();
     llvm::Expected<OwningOpRef<ModuleOp>> own = lifting.lift();
@@ -112,28 +120,29 @@ bool IntegerProof::prove(bool collapsesLate) {
     return false;
   }
   reason = own.notProven ? *own.notProven : own.differences.front().message;
-  if (own.seedOfDifferences && found.differences.empty()) {
-    found.seedOfDifferences = own.seedOfDifferences;
-    IntegerWitness(forAll, liftedFirst, liftedSecond, budget,
-                   *own.seedOfDifferences)
-        .find(found);
-    // The programs themselves have to differ for these integers.
-    if (!found.differences.empty())
-      found.differences = comparison.compareWith(getFixed(found.witness),
-                                                 *own.seedOfDifferences,
-                                                 /*atRealSizes=*/true);
-  }
+  if (!own.seedOfDifferences || found)
+    return false;
+  uint64_t seed = *own.seedOfDifferences;
+  auto witness =
+      IntegerWitness(forAll, liftedFirst, liftedSecond, budget, seed).find();
+  if (!witness)
+    return false;
+  // The programs themselves have to differ for these integers.
+  std::vector<Difference> differences =
+      comparison.compareWith(getFixed(*witness), seed, /*atRealSizes=*/true);
+  if (!differences.empty())
+    found = {std::move(*witness), std::move(differences), seed};
   return false;
 }
 
 void IntegerProof::judge() {
   if (!result.isEquivalent() || isProven)
     return;
-  if (!found.differences.empty()) {
-    result.differences = std::move(found.differences);
-    result.differences.front().message += describe(found.witness, first);
-    result.witness = std::move(found.witness);
-    result.seedOfDifferences = found.seedOfDifferences;
+  if (found) {
+    result.differences = std::move(found->differences);
+    result.differences.front().message += describe(found->witness, first);
+    result.witness = std::move(found->witness);
+    result.seedOfDifferences = found->seed;
     return;
   }
   // Names the decision, if it is known.

@@ -33,10 +33,18 @@ private:
   /// Compares the lifted programs, whose tables are collapsed late and then
   /// early. Returns true if they are equal.
   bool prove();
-  bool prove(bool collapsesLate);
+  /// What the lifting of both programs has in common.
+  struct Sources {
+    int64_t farthest;
+    /// By program.
+    llvm::DenseMap<mlir::Value, int64_t> periods[2];
+  };
+  Sources getSources();
+  bool prove(const Sources &sources, bool collapsesLate);
   /// Makes the result say what it rests on, if the proof failed and no draw has
   /// shown a difference.
   void judge();
+
   ProgramComparison &comparison;
   mlir::func::FuncOp first, second;
   const analysis::InputPlacements &placements;
@@ -49,8 +57,14 @@ private:
   std::optional<std::string> drawn;
   /// Why the lifted programs are not known to be equal.
   std::optional<std::string> reason;
-  /// The differences for a witness, with the seed that shows them.
-  VerifyResult found;
+  /// Integers for which the programs differ, the differences, and the seed that
+  /// shows them.
+  struct Found {
+    std::vector<FixedInteger> witness;
+    std::vector<Difference> differences;
+    uint64_t seed = 0;
+  };
+  std::optional<Found> found;
 };
 
 } // namespace commute::equivalence

@@ -110,16 +110,16 @@ std::vector<Difference> IntegerWitness::compare() {
       seed, /*atRealSizes=*/false);
 }
 
-void IntegerWitness::find(VerifyResult &result) {
+std::optional<std::vector<FixedInteger>> IntegerWitness::find() {
   // Integers that programs compute are not inputs.
   for (func::FuncOp function : functions)
     for (auto iota : function.getOps<tp::IotaOp>())
       if (auto name = iota->getAttrOfType<DenseI64ArrayAttr>(rangeAttrName);
           name && name[0] < 0)
-        return;
-  std::vector<Difference> differences = compare();
-  if (differences.empty())
-    return;
+        return std::nullopt;
+  // Asks for all places.
+  if (compare().empty())
+    return std::nullopt;
   std::map<unsigned, std::vector<int64_t>> numbers;
   auto start = std::clock();
   unsigned numTries = 0;
@@ -127,9 +127,8 @@ void IntegerWitness::find(VerifyResult &result) {
     double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     return ++numTries > mostTries || seconds > shareOfTime * budget.seconds;
   };
-  // Comparisons may ask for more.
-  for (size_t index = 0; index < places.size(); ++index) {
-    Place place = std::next(places.begin(), static_cast<long>(index))->first;
+  std::vector<FixedInteger> witness;
+  for (const auto &[place, indices] : places) {
     auto [known, isNew] = numbers.try_emplace(place.argument);
     if (isNew)
       known->second = getNumbers(place.argument);
@@ -137,20 +136,16 @@ void IntegerWitness::find(VerifyResult &result) {
     bool remains = known->second.empty();
     for (int64_t number : known->second) {
       if (isExhausted())
-        return;
+        return std::nullopt;
       fixed[place] = number;
-      std::vector<Difference> own = compare();
-      if (own.empty())
+      remains = !compare().empty();
+      if (!remains)
         continue;
-      differences = std::move(own);
-      remains = true;
+      witness.push_back({place.argument, place.tensor, indices, number});
       break;
     }
     if (!remains)
-      return;
+      return std::nullopt;
   }
-  for (const auto &[place, number] : fixed)
-    result.witness.push_back(
-        {place.argument, place.tensor, places[place], number});
-  result.differences = std::move(differences);
+  return witness;
 }

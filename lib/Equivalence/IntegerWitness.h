@@ -16,12 +16,12 @@ namespace commute::equivalence {
 InputGenerator::FixedNumbers getFixed(llvm::ArrayRef<FixedInteger> witness);
 
 /// Finds integers for which two lifted programs differ, which differ for
-/// unknown weights, and adds them to the result with the differences.
+/// unknown weights.
 ///
 /// A difference that is linear in the weights of each integer is the sum of the
 /// differences for each of its numbers, so it remains for one of them: one
 /// integer after the other is fixed where it does. If it remains for none, or
-/// the search takes too long, nothing is added.
+/// the search takes too long, nothing is found.
 class IntegerWitness {
 public:
   /// `comparison` has found that the programs differ.
@@ -31,7 +31,7 @@ public:
       : comparison(comparison), functions{first, second}, budget(budget),
         seed(seed) {}
 
-  void find(VerifyResult &result);
+  std::optional<std::vector<FixedInteger>> find();
 
 private:
   /// The element of a tensor of an input, in the order of storage.

@@ -119,6 +119,46 @@ std::pair<double, double> IntegerLifting::getBounds(tp::MapOp op) const {
   }
 }
 
+std::pair<double, double> IntegerLifting::getBounds(OpResult result) const {
+  constexpr double unbounded = std::numeric_limits<double>::infinity();
+  std::pair<double, double> all = {-unbounded, unbounded};
+  Operation *op = result.getOwner();
+  if (auto map = dyn_cast<tp::MapOp>(op))
+    return getBounds(map);
+  if (auto constant = dyn_cast<tp::ConstantOp>(op)) {
+    auto number = dyn_cast<IntegerAttr>(constant.getValue());
+    if (!number)
+      return all;
+    auto value = static_cast<double>(number.getValue().getSExtValue());
+    return {value, value};
+  }
+  if (auto iota = dyn_cast<tp::IotaOp>(op)) {
+    auto start = dyn_cast<IntegerAttr>(iota.getStart());
+    auto step = dyn_cast<IntegerAttr>(iota.getStep());
+    if (!start || !step)
+      return all;
+    auto first = static_cast<double>(start.getInt());
+    double last = first + static_cast<double>(step.getInt()) *
+                              static_cast<double>(getShape(result)[0] - 1);
+    return {std::min(first, last), std::max(first, last)};
+  }
+  if (!movesElements(op) && !isa<tp::CastOp, tp::TakeOp>(op))
+    return all;
+  std::pair<double, double> bounds = {unbounded, -unbounded};
+  // Of a table, without the indices.
+  for (Value operand : isa<tp::TakeOp>(op) ? op->getOperands().take_front()
+                                           : op->getOperands()) {
+    const Form &form = forms.find(operand)->second;
+    bounds.first = std::min(bounds.first, form.least);
+    bounds.second = std::max(bounds.second, form.most);
+  }
+  IntegerType type = getIntegerType(result);
+  IntegerRange range = getDefaultRange(type);
+  bool wraps =
+      type.getWidth() <= 32 && !contains(range, bounds.first, bounds.second);
+  return wraps ? getEnds(range) : bounds;
+}
+
 bool IntegerLifting::isSmall(ArrayRef<Value> weights) {
   return llvm::all_of(getRangeSizes(weights),
                       [](int64_t size) { return size <= maxSmallRange; });
@@ -147,10 +187,8 @@ Value IntegerLifting::wrap(Location loc, Value table, double least, double most,
     return {};
   // x - (x - low) // period * period
   Type i64 = builder.getI64Type();
-  auto number = [&](double value) -> Value {
-    return tp::ConstantOp::create(
-        builder, loc, RankedTensorType::get({}, i64),
-        builder.getI64IntegerAttr(static_cast<int64_t>(value)));
+  auto number = [&](double value) {
+    return mixtures.integer(loc, static_cast<int64_t>(value));
   };
   Value shifted =
       mixtures.map(loc, MapFunction::Sub, {table, number(low)}, i64);
@@ -247,16 +285,17 @@ Mixture IntegerLifting::mapTables(tp::MapOp op) {
   IntegerType integer = getIntegerType(op.getResult());
   // Arithmetic of up to 16 bits is followed around its wrap by the analysis of
   // positions. Wider integers are computed in 64 bits.
-  bool wraps = false;
-  if (integer && integer.getWidth() >= 32) {
-    auto [low, high] = getDefaultRange(integer);
-    double limit =
-        integer.getWidth() == 32 ? static_cast<double>(high) : std::exp2(62);
-    double least = integer.getWidth() == 32 ? static_cast<double>(low) : -limit;
-    wraps = result.least < least || result.most >= limit;
-    if (wraps && (integer.getWidth() > 32 || !isSmooth(op.getFunction())))
-      return {};
-  }
+  IntegerRange range;
+  if (integer)
+    range = getDefaultRange(integer);
+  constexpr int64_t largest = int64_t(1) << 62;
+  bool wraps =
+      integer && integer.getWidth() >= 32 &&
+      !contains(integer.getWidth() == 32 ? range
+                                         : IntegerRange(-largest, largest),
+                result.least, result.most);
+  if (wraps && (integer.getWidth() > 32 || !isSmooth(op.getFunction())))
+    return {};
   SmallVector<Value> operands;
   for (Value operand : op.getOperands()) {
     const Form &form = forms.find(operand)->second;
@@ -275,14 +314,9 @@ Mixture IntegerLifting::mapTables(tp::MapOp op) {
     if (!table)
       return {};
   }
-  if (integer && integer.getWidth() <= 32) {
-    auto [low, high] = getDefaultRange(integer);
-    if (result.least < static_cast<double>(low) ||
-        result.most >= static_cast<double>(high)) {
-      result.least = static_cast<double>(low);
-      result.most = static_cast<double>(high) - 1;
-    }
-  }
+  if (integer && integer.getWidth() <= 32 &&
+      !contains(range, result.least, result.most))
+    std::tie(result.least, result.most) = getEnds(range);
   result.table = mixtures.broadcast(loc, table, *fullShape);
   return result;
 }
@@ -341,11 +375,9 @@ void IntegerLifting::visitMatmul(tp::MatmulOp op) {
   }
   SmallVector<int64_t> shapeOfProducts(sizes);
   llvm::append_range(shapeOfProducts, shape);
-  Operation *copy = op->cloneWithoutRegions();
-  copy->setOperands(operands);
+  Operation *copy = mixtures.copy(op, operands);
   copy->getResult(0).setType(RankedTensorType::get(
       shapeOfProducts, tp::getTensor(op.getResult()).getElementType()));
-  builder.insert(copy);
   result.table = mixtures.moveRanges(loc, copy->getResult(0), numRanges,
                                      /*toFront=*/false);
   forms[op.getResult()] = getForm(std::move(result));

@@ -7,6 +7,7 @@
 #include "FieldFunctions.h"
 #include "IntegerLifting.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -14,29 +15,15 @@ using namespace commute;
 using namespace commute::equivalence;
 using tp::MapFunction;
 
-static Type getElementType(Value value) {
-  return tp::getTensor(value).getElementType();
-}
-
 /// Returns true if a table holds numbers in place of integers.
 static bool holdsNumbers(Value original, const Mixture &mixture) {
-  return isa<IntegerType>(getElementType(original)) &&
-         !isa<IntegerType>(getElementType(mixture.table));
+  return isa<IntegerType>(getElementTypeOrSelf(original)) &&
+         !isa<IntegerType>(getElementTypeOrSelf(mixture.table));
 }
 
 /// Returns the dims in [begin, end).
 static SmallVector<int64_t> range(int64_t begin, int64_t end) {
   return llvm::to_vector(llvm::seq<int64_t>(begin, end));
-}
-
-static Value permute(OpBuilder &builder, Location loc, Value value,
-                     ArrayRef<int64_t> permutation) {
-  SmallVector<int64_t> shape;
-  for (int64_t dim : permutation)
-    shape.push_back(getShape(value)[dim]);
-  return tp::PermuteOp::create(
-      builder, loc, RankedTensorType::get(shape, getElementType(value)), value,
-      permutation);
 }
 
 /// Appends dims of these sizes, along which a value is repeated.
@@ -78,15 +65,15 @@ std::optional<IntegerLifting::Form> IntegerLifting::take(tp::TakeOp op) {
   SmallVector<int64_t> taken(shape);
   taken.insert(taken.begin() + dim + indexRank, sizes.begin(), sizes.end());
   Value rows = tp::TakeOp::create(
-      builder, loc, RankedTensorType::get(taken, getElementType(table)), table,
-      indices.mixture.table, op.getDim(), op.getWrapsNegative());
+      builder, loc, RankedTensorType::get(taken, getElementTypeOrSelf(table)),
+      table, indices.mixture.table, op.getDim(), op.getWrapsNegative());
   SmallVector<int64_t> permutation = range(0, dim + indexRank);
   llvm::append_range(permutation,
                      range(dim + indexRank + numRanges, rank + numRanges));
   llvm::append_range(permutation,
                      range(dim + indexRank, dim + indexRank + numRanges));
   Mixture result;
-  result.table = permute(builder, loc, rows, permutation);
+  result.table = mixtures.permute(loc, rows, permutation);
   for (Value own : indices.mixture.weights) {
     SmallVector<int64_t> column(dim, 1);
     llvm::append_range(column, getShape(own).drop_back(dimsOfRange));
@@ -149,7 +136,7 @@ Mixture IntegerLifting::getHits(tp::ScatterOp op) {
   SmallVector<int64_t> shape(getShape(op.getIndices()));
   auto rank = static_cast<int64_t>(shape.size());
   int64_t count = getShape(op.getInput())[op.getDim()];
-  Type indexType = getElementType(hits.table);
+  Type indexType = getElementTypeOrSelf(hits.table);
   auto integer = [&](int64_t number) -> Value {
     return tp::ConstantOp::create(builder, loc,
                                   RankedTensorType::get({}, indexType),
@@ -177,7 +164,7 @@ Mixture IntegerLifting::getHits(tp::ScatterOp op) {
   auto last = static_cast<int64_t>(getShape(hits.table).size()) - 1;
   permutation.push_back(last);
   llvm::append_range(permutation, range(rank, last));
-  hits.table = permute(builder, loc, hits.table, permutation);
+  hits.table = mixtures.permute(loc, hits.table, permutation);
   shape.push_back(count);
   for (Value &weights : hits.weights)
     weights = mixtures.expandWeights(loc, addDim(mixtures, loc, weights, rank),
@@ -198,9 +185,9 @@ std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
   if (!indices.mixture || (!op.getAccumulate() && shape[dim] != 1) ||
       !appendSizes(shape, sizes))
     return std::nullopt;
-  bool isFloat = isFieldType(getElementType(op.getInput()));
+  bool isFloat = isFieldType(getElementTypeOrSelf(op.getInput()));
   Type type =
-      isFloat ? getElementType(op.getInput()) : mixtures.getNumberType();
+      isFloat ? getElementTypeOrSelf(op.getInput()) : mixtures.getNumberType();
   // An update counts at an index with the weight of the numbers that are it.
   Mixture hits = getHits(op), products = hits;
   ArrayRef<int64_t> hitShape = getShape(hits.table).take_front(rank + 1);
@@ -236,10 +223,11 @@ std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
   SmallVector<int64_t> order = range(0, rank - 1);
   order.insert(order.begin() + dim, rank - 1);
   auto collapse = [&](const Mixture &mixture) {
-    return permute(builder, loc,
-                   mixtures.sum(loc, mixtures.collapse(loc, mixture), {dim},
-                                /*keepsDims=*/false),
-                   order);
+    return mixtures.permute(loc,
+                            mixtures.sum(loc, mixtures.collapse(loc, mixture),
+                                         {dim},
+                                         /*keepsDims=*/false),
+                            order);
   };
   Value input = isFloat ? get(op.getInput()) : getNumber(op.getInput());
   Value added = collapse(products);

@@ -106,6 +106,23 @@ Value MixtureBuilder::constant(Location loc, double number) {
                                 builder.getF64FloatAttr(number));
 }
 
+Value MixtureBuilder::permute(Location loc, Value value,
+                              ArrayRef<int64_t> permutation) {
+  RankedTensorType type = tp::getTensor(value);
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(type.getDimSize(dim));
+  return tp::PermuteOp::create(
+      builder, loc, RankedTensorType::get(shape, type.getElementType()), value,
+      permutation);
+}
+
+Operation *MixtureBuilder::copy(Operation *op, ValueRange operands) {
+  Operation *result = op->cloneWithoutRegions();
+  result->setOperands(operands);
+  return builder.insert(result);
+}
+
 Value MixtureBuilder::applyUnknown(Location loc, Value value, double name) {
   Type type = getNumberType();
   // The prover knows nothing of this function but its value at zero.
@@ -135,17 +152,15 @@ Value MixtureBuilder::move(Operation *op, ValueRange operands,
                         resultType.getAsOpaquePointer(), std::move(opaque)}];
   if (known)
     return known;
-  Operation *copy = op->cloneWithoutRegions();
-  builder.insert(copy);
-  copy->setOperands(operands);
-  copy->getResult(0).setType(resultType);
-  if (auto permute = dyn_cast<tp::PermuteOp>(copy)) {
+  Operation *moving = copy(op, operands);
+  moving->getResult(0).setType(resultType);
+  if (auto permute = dyn_cast<tp::PermuteOp>(moving)) {
     SmallVector<int64_t> permutation(permute.getPermutation());
     for (size_t dim = type.getRank(); dim < shape.size(); ++dim)
       permutation.push_back(static_cast<int64_t>(dim));
     permute.setPermutation(permutation);
   }
-  return known = copy->getResult(0);
+  return known = moving->getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,34 +294,23 @@ Value MixtureBuilder::align(Location loc, Value table, ArrayRef<Value> own,
   }
   // The ranges may come in another order.
   if (!llvm::is_sorted(order)) {
-    SmallVector<int64_t> permutation, permuted;
+    SmallVector<int64_t> permutation;
     for (int64_t dim = 0; dim < ownRank; ++dim)
       permutation.push_back(dim);
     llvm::append_range(permutation, order);
-    for (int64_t dim : permutation)
-      permuted.push_back(shape[dim]);
-    table = tp::PermuteOp::create(
-        builder, loc,
-        RankedTensorType::get(permuted, tp::getTensor(table).getElementType()),
-        table, permutation);
+    table = permute(loc, table, permutation);
   }
   return reshape(loc, table, aligned);
 }
 
 Value MixtureBuilder::moveRanges(Location loc, Value table, int64_t numRanges,
                                  bool toFront) {
-  ArrayRef<int64_t> shape = getShape(table);
-  auto rank = static_cast<int64_t>(shape.size());
+  auto rank = static_cast<int64_t>(getShape(table).size());
   int64_t first = toFront ? rank - numRanges : numRanges;
-  SmallVector<int64_t> permutation, permuted;
-  for (int64_t dim = 0; dim < rank; ++dim) {
+  SmallVector<int64_t> permutation;
+  for (int64_t dim = 0; dim < rank; ++dim)
     permutation.push_back((first + dim) % rank);
-    permuted.push_back(shape[permutation.back()]);
-  }
-  return tp::PermuteOp::create(
-      builder, loc,
-      RankedTensorType::get(permuted, tp::getTensor(table).getElementType()),
-      table, permutation);
+  return permute(loc, table, permutation);
 }
 
 Value MixtureBuilder::expandWeights(Location loc, Value weights,

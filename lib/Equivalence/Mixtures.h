@@ -11,7 +11,6 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringMap.h"
 
 #include <map>
 #include <optional>
@@ -113,14 +112,16 @@ public:
   mlir::Value sum(mlir::Location loc, mlir::Value value,
                   llvm::ArrayRef<int64_t> dims, bool keepsDims);
   mlir::Value constant(mlir::Location loc, double number);
+  mlir::Value permute(mlir::Location loc, mlir::Value value,
+                      llvm::ArrayRef<int64_t> permutation);
+  /// Copies an op with other operands.
+  mlir::Operation *copy(mlir::Operation *op, mlir::ValueRange operands);
   /// An unknown function of numbers, another one for each `name`.
   mlir::Value applyUnknown(mlir::Location loc, mlir::Value value, double name);
   /// Applies an op that moves elements to tensors whose last dims are those of
   /// ranges. Ops that do the same to the same operands are one.
   mlir::Value move(mlir::Operation *op, mlir::ValueRange operands,
                    llvm::ArrayRef<int64_t> rangeSizes);
-
-  mlir::OpBuilder &getBuilder() { return builder; }
 
 private:
   /// Returns a value in another shape, or repeated to it.

@@ -415,10 +415,11 @@ ProgramComparison::compareAtRealSizes(uint64_t seed, Choices &choices) {
   return compareInModels(seed, choices);
 }
 
-IntegerRange ProgramComparison::getRange(BlockArgument argument) const {
+IntegerRange ProgramComparison::getRange(BlockArgument argument,
+                                         int64_t farthest) const {
   unsigned number = argument.getArgNumber();
   Type type = InputGenerator::getType(argument.getType()).getElementType();
-  IntegerRange range = getDefaultRange(type, getFarthest(first, second));
+  IntegerRange range = getDefaultRange(type, farthest);
   std::optional<IntegerRange> known = dims->getRange(number);
   if (auto stated = options.ranges.find(number); stated != options.ranges.end())
     known = stated->second;

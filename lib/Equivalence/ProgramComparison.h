@@ -45,11 +45,10 @@ public:
   /// Returns true if integers, truth values or orders that were drawn decided
   /// something in what was evaluated.
   bool restsOnDraws() const { return drewIntegers || hasSampled; }
-  /// Returns true if truth values or orders that were drawn did.
-  bool restsOnOutcomes() const { return hasSampled; }
   /// After a run, compares the programs once more with these numbers among the
-  /// inputs of a seed, on the samples of the last round. Returns the
-  /// differences.
+  /// inputs of a seed: on the samples of the last round, or, for
+  /// `atRealSizes`, at all indices if that is cheap, and not at all otherwise.
+  /// Returns the differences.
   std::vector<Difference> compareWith(InputGenerator::FixedNumbers fixed,
                                       uint64_t seed, bool atRealSizes);
   /// The samples of a value's dims in the last comparison.
@@ -60,8 +59,9 @@ public:
   /// them may have missed.
   void judgeDraws();
   /// Returns the range in which the integers of an input are: what is stated,
-  /// or follows from their use as indices, or all of their type.
-  IntegerRange getRange(mlir::BlockArgument argument) const;
+  /// or follows from their use as indices, or all of their type
+  /// (getDefaultRange).
+  IntegerRange getRange(mlir::BlockArgument argument, int64_t farthest) const;
 
 private:
   enum class Outcome { Equal, Different, NotProven };

@@ -160,6 +160,25 @@ void DimSamples::setFullExtent(Id extent) {
     setFull(atom, SampleReason::Closure);
 }
 
+void DimSamples::addRoots(Id extent,
+                          const std::optional<std::vector<int64_t>> &roots) {
+  if (!roots)
+    return setFullExtent(extent);
+  for (int64_t root : *roots)
+    addPoint(extent, root);
+}
+
+std::pair<Id, std::optional<std::vector<int64_t>>>
+DimSamples::getImage(const Diagonal &diagonal, bool ofFirst, bool addsNext) {
+  if (ofFirst)
+    return {diagonal.second,
+            getRoots(diagonal.first, diagonal.firstFactor,
+                     diagonal.secondFactor, diagonal.constant, addsNext)};
+  return {diagonal.first,
+          getRoots(diagonal.second, diagonal.secondFactor, diagonal.firstFactor,
+                   diagonal.constant, addsNext)};
+}
+
 void DimSamples::propagate() {
   propagateAlongSlices();
   // Each changes the points of an atom at most as often as it has points.
@@ -175,12 +194,8 @@ void DimSamples::propagate() {
   for (size_t before = 0, now = countPoints(); now != before;) {
     auto carry = [&](Id from, Id to, int64_t fromFactor, int64_t toFactor,
                      int64_t start) {
-      std::optional<std::vector<int64_t>> roots =
-          getRoots(from, fromFactor, toFactor, -start, /*addsNext=*/false);
-      if (!roots)
-        return setFullExtent(to);
-      for (int64_t root : *roots)
-        addPoint(to, root);
+      addRoots(to, getRoots(from, fromFactor, toFactor, -start,
+                            /*addsNext=*/false));
     };
     for (const Slice &lookup : lookups) {
       // whole - step * part - start = 0
@@ -202,22 +217,11 @@ void DimSamples::carryDiagonals() {
                       diagonal.secondFactor, diagonal.constant})
              .second)
       continue;
-    carried.push_back(
-        {diagonal.second, getRoots(diagonal.first, diagonal.firstFactor,
-                                   diagonal.secondFactor, diagonal.constant,
-                                   /*addsNext=*/true)});
-    carried.push_back(
-        {diagonal.first, getRoots(diagonal.second, diagonal.secondFactor,
-                                  diagonal.firstFactor, diagonal.constant,
-                                  /*addsNext=*/true)});
+    for (bool ofFirst : {true, false})
+      carried.push_back(getImage(diagonal, ofFirst, /*addsNext=*/true));
   }
-  for (const auto &[extent, roots] : carried) {
-    if (!roots)
-      setFullExtent(extent);
-    else
-      for (int64_t root : *roots)
-        addPoint(extent, root);
-  }
+  for (const auto &[extent, roots] : carried)
+    addRoots(extent, roots);
   propagate();
 }
 
@@ -228,22 +232,12 @@ void DimSamples::carryToRanges() {
   for (unsigned pass = 0; pass < mostPasses; ++pass) {
     size_t before = std::exchange(numPoints, 0);
     for (const Diagonal &diagonal : diagonals) {
-      bool isFirst = isRange(diagonal.first);
-      if (isFirst == isRange(diagonal.second))
+      bool ofFirst = isRange(diagonal.second);
+      if (ofFirst == isRange(diagonal.first))
         continue;
-      Id from = isFirst ? diagonal.second : diagonal.first;
-      Id to = isFirst ? diagonal.first : diagonal.second;
-      auto roots =
-          isFirst ? getRoots(from, diagonal.secondFactor, diagonal.firstFactor,
-                             diagonal.constant, /*addsNext=*/false)
-                  : getRoots(from, diagonal.firstFactor, diagonal.secondFactor,
-                             diagonal.constant, /*addsNext=*/false);
-      numPoints += getPoints(from).size();
-      if (!roots)
-        setFullExtent(to);
-      else
-        for (int64_t root : *roots)
-          addPoint(to, root);
+      numPoints += getPoints(ofFirst ? diagonal.first : diagonal.second).size();
+      auto [extent, roots] = getImage(diagonal, ofFirst, /*addsNext=*/false);
+      addRoots(extent, roots);
     }
     propagate();
     if (numPoints == before)

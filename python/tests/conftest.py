@@ -6,6 +6,7 @@ import os
 import sys
 
 import pytest
+import torch
 import torch.distributed as dist
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
@@ -45,6 +46,20 @@ def no_group_left_behind():
     yield
     if dist.is_initialized():
         dist.destroy_process_group()
+
+
+@pytest.fixture
+def campaign_settings():
+    """Those of the campaigns of fuzz/pairs, for one test alone."""
+    from pairs import campaign
+
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+    is_recording = torch.is_grad_enabled()
+    campaign.prepare()
+    yield
+    torch.set_num_threads(threads)
+    torch.set_default_dtype(dtype)
+    torch.set_grad_enabled(is_recording)
 
 
 @pytest.fixture

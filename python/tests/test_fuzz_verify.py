@@ -25,22 +25,10 @@ from pairs.programs import Builder, InputSpec, Pool, Program, aten
 from pairs.rewrites import rewrite
 from pairs.samples import Sampler
 
-pytestmark = pytest.mark.in_process
+pytestmark = [pytest.mark.in_process, pytest.mark.usefixtures("campaign_settings")]
 
 PAIRS = 300
 SEED = 20260801
-
-
-@pytest.fixture(autouse=True)
-def settings():
-    """Those of the campaign, for these tests alone."""
-    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
-    is_recording = torch.is_grad_enabled()
-    campaign.prepare()
-    yield
-    torch.set_num_threads(threads)
-    torch.set_default_dtype(dtype)
-    torch.set_grad_enabled(is_recording)
 
 
 def run_campaign(*options):

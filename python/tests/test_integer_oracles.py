@@ -31,22 +31,10 @@ from pairs.respellings import respell
 from pairs.terms import Bench, call, wraps
 from pairs.verdicts import Answer, Skipped, ask, compare, get_difference
 
-pytestmark = pytest.mark.in_process
+pytestmark = [pytest.mark.in_process, pytest.mark.usefixtures("campaign_settings")]
 
 PAIRS = 60
 SOURCES = {"planted": planted, "exhaustive": exhaustive, "ranks": planted_ranks}
-
-
-@pytest.fixture(autouse=True)
-def settings():
-    """Those of the campaign, for these tests alone."""
-    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
-    is_recording = torch.is_grad_enabled()
-    campaign.prepare()
-    yield
-    torch.set_num_threads(threads)
-    torch.set_default_dtype(dtype)
-    torch.set_grad_enabled(is_recording)
 
 
 def make_pairs(name, count=PAIRS):

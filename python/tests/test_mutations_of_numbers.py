@@ -9,16 +9,15 @@ import collections
 import json
 
 import pytest
-import torch
 
 import rewrites_of_computed_numbers  # noqa: F401 (registers its rewrites)
 import rewrites_of_surroundings  # noqa: F401 (likewise)
-from pairs import campaign, export_schema
+from pairs import export_schema
 from pairs.judge import judge
 from pairs.samples import MANY_SAMPLES, SAMPLES
 from rewrites_of_numbers import REWRITES
 
-pytestmark = pytest.mark.in_process
+pytestmark = [pytest.mark.in_process, pytest.mark.usefixtures("campaign_settings")]
 
 FAULTS = [(rewrite, fault) for rewrite in REWRITES for fault in rewrite.faults]
 FORMS_OF_EACH_CAUSE = 3
@@ -29,17 +28,6 @@ NOT_PROVEN = {
     "computed integers: ids as floats": "floats made of integers are unknown when compared",
     "deciding elements: any id": "a count above zero is not a disjunction",
 }
-
-
-@pytest.fixture(autouse=True)
-def settings():
-    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
-    is_recording = torch.is_grad_enabled()
-    campaign.prepare()
-    yield
-    torch.set_num_threads(threads)
-    torch.set_default_dtype(dtype)
-    torch.set_grad_enabled(is_recording)
 
 
 def name(case):
