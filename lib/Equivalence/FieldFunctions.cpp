@@ -210,14 +210,9 @@ uint64_t ScalarFunction::operator()(uint64_t a, uint64_t b, uint64_t c) const {
   llvm_unreachable("a kind of element that is not listed");
 }
 
-static const uint64_t infinity =
-    PrimeField::fromDouble(std::numeric_limits<double>::infinity());
-static const uint64_t notANumber =
-    PrimeField::fromDouble(std::numeric_limits<double>::quiet_NaN());
-
 uint64_t equivalence::getNotANumber(ScalarContext &context) {
-  context.noteInfinite(notANumber);
-  return notANumber;
+  context.noteInfinite(context.getNotANumber());
+  return context.getNotANumber();
 }
 
 uint64_t ScalarFunction::noteInfinite(uint64_t element) const {
@@ -229,7 +224,7 @@ uint64_t ScalarFunction::add(uint64_t a, uint64_t b, bool subtracts) const {
   uint64_t term = subtracts ? PrimeField::negate(b) : b;
   // Adding a finite value does not change infinity: all scores that a mask
   // excludes have one value, not as many as there are scores.
-  auto isInfinity = [](uint64_t element) {
+  auto isInfinity = [infinity = context.getInfinity()](uint64_t element) {
     return element == infinity || element == PrimeField::negate(infinity);
   };
   if (isInfinity(a) && !context.isInfinite(b))
@@ -245,7 +240,7 @@ uint64_t ScalarFunction::keepInfinite(uint64_t a, uint64_t b,
                                       uint64_t result) const {
   if (!context.isInfinite(a) && !context.isInfinite(b))
     return result;
-  return noteInfinite(result ? result : notANumber);
+  return noteInfinite(result ? result : context.getNotANumber());
 }
 
 uint64_t ScalarFunction::noteComputed(uint64_t a, uint64_t b,
@@ -267,9 +262,9 @@ uint64_t ScalarFunction::noteComputed(uint64_t a, uint64_t b,
 }
 
 uint64_t ScalarFunction::invert(uint64_t a) const {
-  if (a == notANumber)
+  if (a == context.getNotANumber())
     return a;
-  return a == 0 ? noteInfinite(infinity) : PrimeField::invert(a);
+  return a == 0 ? noteInfinite(context.getInfinity()) : PrimeField::invert(a);
 }
 
 uint64_t ScalarFunction::evaluateSquareRoot(uint64_t a) const {
@@ -282,7 +277,7 @@ uint64_t ScalarFunction::evaluateSquareRoot(uint64_t a) const {
 
 uint64_t ScalarFunction::evaluateExponential(uint64_t a) const {
   // Zero.
-  if (a == PrimeField::negate(infinity))
+  if (a == PrimeField::negate(context.getInfinity()))
     return 0;
   std::optional<Logarithms::Form> known = context.getLogarithms().find(a);
   if (!known)
@@ -295,7 +290,7 @@ uint64_t ScalarFunction::evaluateExponential(uint64_t a) const {
 
 uint64_t ScalarFunction::evaluateLogarithm(uint64_t a) const {
   if (a == 0)
-    return noteInfinite(PrimeField::negate(infinity));
+    return noteInfinite(PrimeField::negate(context.getInfinity()));
   if (context.isNegative(a))
     return getNotANumber(context);
   if (a == 1)
@@ -427,6 +422,7 @@ uint64_t ScalarFunction::isLess(uint64_t a, uint64_t b) const {
 
 uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   using F = PrimeField;
+  uint64_t notANumber = context.getNotANumber();
   if ((a == notANumber || b == notANumber) && !tp::MapOp::isPredicate(function))
     return notANumber;
   // Of the unknown functions, this one alone has a law.
@@ -441,7 +437,7 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
     return noteComputed(a, b, keepInfinite(a, b, F::multiply(a, b)));
   case MapFunction::Div:
     if (b == 0)
-      return keepInfinite(a, invert(b), F::multiply(a, infinity));
+      return keepInfinite(a, invert(b), F::multiply(a, context.getInfinity()));
     if (b != divisor) {
       divisor = b;
       inverse = F::invert(b);

@@ -55,7 +55,10 @@ uint64_t PrimeField::fromDouble(double value) {
   if (auto fraction = getFraction(magnitude))
     result = multiply(fraction->first, invert(fraction->second));
   else
-    result = mix(std::bit_cast<uint64_t>(magnitude), 0x1f83d9abfb41bd6b);
+    // Keyed by the modulus as well: a linear relation of such unknowns that
+    // somebody found holds for one modulus alone.
+    result = mix(std::bit_cast<uint64_t>(magnitude),
+                 0x1f83d9abfb41bd6b + getExcess());
   return std::signbit(value) && !std::isnan(value) ? negate(result) : result;
 }
 
@@ -63,7 +66,7 @@ std::optional<double> PrimeField::toFraction(uint64_t element) {
   // Euclid's algorithm: every remainder is `element` times a factor, and the
   // first small remainder has the smallest factor.
   constexpr int64_t bound = int64_t(1) << 20;
-  auto before = static_cast<int64_t>(prime);
+  auto before = static_cast<int64_t>(getPrime());
   auto remainder = static_cast<int64_t>(element);
   int64_t factorBefore = 0, factor = 1;
   while (remainder > bound) {

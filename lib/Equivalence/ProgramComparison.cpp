@@ -205,6 +205,8 @@ void ProgramComparison::noteChoices(const ScalarContext &scalars) {
 
 llvm::Expected<ProgramComparison::Outcome>
 ProgramComparison::compare(uint64_t seed, Choices choices) {
+  // Rounds at the same samples keep what regions gave, hence the modulus.
+  PrimeField::Modulus modulus(sampled ? sampled->first : seed);
   // Regions draw different bits than an evaluation of the whole. A difference
   // that only few draws show would have to occur in both, so every other round
   // evaluates only the whole.

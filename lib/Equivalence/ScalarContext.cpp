@@ -370,7 +370,7 @@ double ScalarContext::getSortKey(uint64_t element) {
   sorted = true;
   // On both sides of a program's constants, near zero and far away.
   uint64_t random = PrimeField::mix(element, sortKey + seed);
-  static_assert(PrimeField::prime >> 60 == 1, "elements have 61 bits");
+  // Elements have 61 bits, whatever the modulus.
   double unit = static_cast<double>(random >> 8) * 0x1p-52 - 1;
   return unit / (1.0 + 0x1p-20 - std::abs(unit));
 }

@@ -12,6 +12,7 @@
 
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/NodeName.h"
+#include "commute/Equivalence/PrimeField.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 #include "commute/Support/Quoted.h"
 
@@ -454,6 +455,7 @@ llvm::Expected<RefinementResult>
 refinement::refine(ModuleOp reference, ArrayRef<ModuleOp> ranks,
                    const StatedRelations &relations,
                    const RefineOptions &options) {
+  equivalence::PrimeField::Modulus modulus(options.proof.seed);
   llvm::Expected<RefinementResult> result =
       compare(reference, ranks, relations, options);
   if (result)

@@ -6,8 +6,6 @@
 
 #include "RegionCosts.h"
 
-#include "ExposedCollectives.h"
-
 #include "commute/Analysis/Products/PipelineFusion.h"
 #include "commute/Dialect/GroupSpelling.h"
 
@@ -244,6 +242,43 @@ std::optional<double> RegionCosts::getCutSeconds(Value value,
   return getPadSeconds(*bytes * scale);
 }
 
+std::optional<double>
+RegionCosts::getExposedSeconds(const tp::Communication &communication,
+                               ArrayRef<tp::MatmulOp> products,
+                               double scale) const {
+  double count = region.group.getSize();
+  auto symbols = [&](StringRef name) { return price.getSize(name); };
+  double apart = 0;
+  tp::Work chunk;
+  Type elementType;
+  for (tp::MatmulOp matmul : products) {
+    auto ruled = cast<tp::DimensionRuleOpInterface>(matmul.getOperation());
+    tp::DimensionRule rule = ruled.getDimensionRule();
+    auto type = cast<RankedTensorType>(matmul.getResult().getType());
+    elementType = type.getElementType();
+    // Only the rows are sharded; batches are not.
+    std::optional<unsigned> rows =
+        tp::DimensionRule::getMajorFactor(rule.results[0], type.getRank() - 2);
+    if (!rows)
+      return std::nullopt;
+    std::optional<double> seconds =
+        price.getShardSeconds(matmul, rule, *rows, 1 / scale);
+    std::optional<tp::Work> part =
+        tp::getShardedWork(matmul, rule, *rows, count / scale, symbols);
+    if (!seconds || !part)
+      return std::nullopt;
+    apart += *seconds;
+    chunk.matmulFlops += part->matmulFlops;
+    chunk.elementwiseFlops += part->elementwiseFlops;
+    chunk.bytesRead += part->bytesRead;
+    chunk.bytesWritten += part->bytesWritten;
+  }
+  double fused =
+      price.getPipelinePrice(communication, region.group, chunk, elementType)
+          .getSeconds();
+  return std::max(fused - apart, 0.0);
+}
+
 std::optional<double> RegionCosts::getSecondsBeside(
     ArrayRef<tp::MatmulOp> products, std::optional<double> seconds,
     tp::CommunicationKind kind, Value value, double scale) const {
@@ -254,7 +289,7 @@ std::optional<double> RegionCosts::getSecondsBeside(
   communication.kind = kind;
   communication.bytes = static_cast<int64_t>(*bytes * scale);
   std::optional<double> exposed =
-      getExposedSeconds(communication, region.group, products, scale, price);
+      getExposedSeconds(communication, products, scale);
   if (!exposed)
     return seconds;
   // A gather along an inner dim returns the rows of products in another order.

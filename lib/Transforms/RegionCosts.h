@@ -93,6 +93,14 @@ private:
   std::optional<double> getScatterSeconds(mlir::Value value, bool isDense,
                                           double scale) const;
   std::optional<double> getCutSeconds(mlir::Value value, double scale) const;
+  /// Returns by how many seconds a collective prolongs these products if it is
+  /// fused with them, which splits their rows into as many parts as the group
+  /// has members; nullopt if a size is unknown. A minimum cut needs costs that
+  /// add up, so other work beside the collective is left to the schedule, by
+  /// which the choice among passes prices the result of the cut.
+  std::optional<double>
+  getExposedSeconds(const tp::Communication &communication,
+                    llvm::ArrayRef<tp::MatmulOp> products, double scale) const;
   /// Returns the exposed part of `seconds` of a collective beside these
   /// products, which may hide some of it.
   std::optional<double> getSecondsBeside(llvm::ArrayRef<tp::MatmulOp> products,

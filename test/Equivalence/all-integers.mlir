@@ -162,8 +162,8 @@ func.func @main(%a: tensor<2xi64> {tp.name = "a"}, %b: tensor<2xi64> {tp.name = 
 // What no analysis of ranges understands is unknown, and equal to itself.
 //--- squares.mlir
 func.func @main(%i: tensor<2xi64> {tp.name = "i"}, %x: tensor<2xf32> {tp.name = "x"}) -> tensor<2xf32> {
-  %n = tp.constant 1009 : i64 -> tensor<i64>
-  %m = tp.constant 1005 : i64 -> tensor<i64>
+  %n = tp.constant 100003 : i64 -> tensor<i64>
+  %m = tp.constant 99995 : i64 -> tensor<i64>
   %zero = tp.constant 0.0 : f32 -> tensor<f32>
   %s = tp.map mul(%i, %i) : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
   %r = tp.map remainder(%s, %n) : (tensor<2xi64>, tensor<i64>) -> tensor<2xi64>
@@ -174,8 +174,8 @@ func.func @main(%i: tensor<2xi64> {tp.name = "i"}, %x: tensor<2xf32> {tp.name = 
 
 //--- squares.unknown.mlir
 func.func @main(%i: tensor<2xi64> {tp.name = "i"}, %x: tensor<2xf32> {tp.name = "x"}) -> tensor<2xf32> {
-  %n = tp.constant 1009 : i64 -> tensor<i64>
-  %m = tp.constant 1006 : i64 -> tensor<i64>
+  %n = tp.constant 100003 : i64 -> tensor<i64>
+  %m = tp.constant 99998 : i64 -> tensor<i64>
   %zero = tp.constant 0.0 : f32 -> tensor<f32>
   %s = tp.map mul(%i, %i) : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
   %r = tp.map remainder(%s, %n) : (tensor<2xi64>, tensor<i64>) -> tensor<2xi64>

@@ -17,7 +17,7 @@ using Wide = unsigned __int128;
 
 namespace {
 
-constexpr uint64_t p = F::prime;
+const uint64_t p = F::getPrime();
 
 /// Elements at the edges, and some random ones.
 std::vector<uint64_t> getElements() {
@@ -103,9 +103,36 @@ TEST(PrimeFieldTest, InvertsAllButZero) {
 TEST(PrimeFieldTest, HasPowers) {
   EXPECT_EQ(F::power(0, 0), 1u);
   EXPECT_EQ(F::power(3, 5), 243u);
-  EXPECT_EQ(F::power(2, 61), F::excess);
+  EXPECT_EQ(F::power(2, 61), F::getExcess());
   for (uint64_t a : getElements())
     EXPECT_EQ(F::power(a, p), a) << "Fermat's little theorem, " << a;
+}
+
+TEST(PrimeFieldTest, HasOneModulusOfSeveralAtATime) {
+  std::set<uint64_t> moduli;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    F::Modulus modulus(seed);
+    uint64_t prime = F::getPrime();
+    if (!moduli.insert(prime).second)
+      continue;
+    EXPECT_EQ(prime + F::getExcess(), uint64_t(1) << 61);
+    // Fermat's test, to bases for which none of these numbers passes by chance.
+    for (uint64_t base : {2, 3, 5, 7, 11, 13})
+      EXPECT_EQ(F::power(base, prime - 1), 1u) << prime;
+    for (uint64_t divisor : {3, 5, 7, 11, 13, 17, 19, 23})
+      EXPECT_NE(prime % divisor, 0u) << prime;
+    // Elements of one modulus are none of another.
+    uint64_t half = F::invert(2), scaled = F::power(2, 61);
+    uint64_t pi = F::fromDouble(3.14159265358979312);
+    F::Modulus other(seed + 1);
+    if (F::getPrime() != prime) {
+      EXPECT_NE(F::invert(2), half);
+      EXPECT_NE(F::power(2, 61), scaled);
+      EXPECT_NE(F::fromDouble(3.14159265358979312), pi);
+    }
+  }
+  EXPECT_EQ(moduli.size(), std::size(F::excesses));
+  EXPECT_EQ(F::getPrime(), p) << "the modulus before the first seed";
 }
 
 TEST(PrimeFieldTest, MapsIntegers) {
@@ -170,7 +197,7 @@ TEST(PrimeFieldTest, OtherDoublesAreUnknowns) {
                                 std::numeric_limits<double>::denorm_min(),
                                 infinity,
                                 std::numeric_limits<double>::quiet_NaN()};
-  std::set<uint64_t> images = {0, 1, p - 1, F::excess};
+  std::set<uint64_t> images = {0, 1, p - 1, F::getExcess()};
   for (double value : values)
     EXPECT_TRUE(images.insert(F::fromDouble(value)).second) << value;
   for (double value : {0x1p61, 3.14159265358979312, infinity})

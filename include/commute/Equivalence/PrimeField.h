@@ -8,43 +8,70 @@
 #define COMMUTE_EQUIVALENCE_PRIMEFIELD_H
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 
 namespace commute::equivalence {
 
-/// The field of integers modulo the prime 2^61 - 772171. Elements are numbers
-/// in [0, p). Reduction modulo the Mersenne prime 2^61 - 1 would be slightly
-/// faster, but 2^61 would then be 1, so a scale of 2^61, which occurs in
-/// programs, would be lost.
+/// The field of integers modulo a prime p of the form 2^61 - e. Elements are
+/// numbers in [0, p). Reduction modulo the Mersenne prime 2^61 - 1 would be
+/// slightly faster, but 2^61 would then be 1, so a scale of 2^61, which occurs
+/// in programs, would be lost.
+///
+/// A program that multiplies by 2^61 is equal, in the field, to one that
+/// multiplies by e. So that no program is made for the prime, it is one of
+/// several, which a seed draws; see `Modulus`.
 struct PrimeField {
+  /// While it lives, this thread computes modulo the prime of a seed; seeds
+  /// that follow each other, such as those of rounds, have different ones.
+  /// Elements of one modulus mean nothing to another.
+  class Modulus {
+  public:
+    explicit Modulus(uint64_t seed) : before(excess) {
+      excess = excesses[seed % std::size(excesses)];
+    }
+    ~Modulus() { excess = before; }
+    Modulus(const Modulus &) = delete;
+    Modulus &operator=(const Modulus &) = delete;
+
+  private:
+    uint32_t before;
+  };
+
+  /// The numbers e of the moduli: primes at random places between 2^61 - 2^20
+  /// and 2^61 - 2^19.
+  static constexpr uint32_t excesses[] = {
+      527863, 543955, 639153, 646455, 654289,  665193,  671031,  673281,
+      684165, 696585, 710839, 751591, 771615,  820455,  835555,  856023,
+      856051, 858085, 861301, 878661, 886581,  886903,  887319,  895131,
+      909711, 936759, 987211, 989791, 1014943, 1017451, 1035373, 1041303};
+
   /// 2^61 in the field.
-  static constexpr uint64_t excess = 772171;
-  static constexpr uint64_t prime = (uint64_t(1) << 61) - excess;
+  static uint64_t getExcess() { return excess; }
+  static uint64_t getPrime() { return (uint64_t(1) << 61) - excess; }
 
   /// Reduces any 64-bit number.
-  static constexpr uint64_t reduce(uint64_t value) {
-    value = (value & mask) + (value >> 61) * excess;
-    return value >= prime ? value - prime : value;
+  static uint64_t reduce(uint64_t value) {
+    value = (value & mask) + (value >> 61) * getExcess();
+    return value >= getPrime() ? value - getPrime() : value;
   }
   /// Reduces any 128-bit number.
-  static constexpr uint64_t reduceWide(unsigned __int128 value) {
+  static uint64_t reduceWide(unsigned __int128 value) {
     // The part above 61 bits has 67, then 26, then at most 1 bit.
     for (int fold = 0; fold < 2; ++fold)
-      value = (value & mask) + (value >> 61) * excess;
+      value = (value & mask) + (value >> 61) * getExcess();
     return reduce(static_cast<uint64_t>(value));
   }
-  static constexpr uint64_t add(uint64_t a, uint64_t b) {
+  static uint64_t add(uint64_t a, uint64_t b) {
     uint64_t sum = a + b;
-    return sum >= prime ? sum - prime : sum;
+    return sum >= getPrime() ? sum - getPrime() : sum;
   }
-  static constexpr uint64_t negate(uint64_t a) { return a ? prime - a : 0; }
-  static constexpr uint64_t subtract(uint64_t a, uint64_t b) {
-    return add(a, negate(b));
-  }
-  static constexpr uint64_t multiply(uint64_t a, uint64_t b) {
+  static uint64_t negate(uint64_t a) { return a ? getPrime() - a : 0; }
+  static uint64_t subtract(uint64_t a, uint64_t b) { return add(a, negate(b)); }
+  static uint64_t multiply(uint64_t a, uint64_t b) {
     return reduceWide(static_cast<unsigned __int128>(a) * b);
   }
-  static constexpr uint64_t power(uint64_t base, uint64_t exponent) {
+  static uint64_t power(uint64_t base, uint64_t exponent) {
     uint64_t result = 1;
     for (; exponent; exponent >>= 1) {
       if (exponent & 1)
@@ -54,9 +81,9 @@ struct PrimeField {
     return result;
   }
   /// The inverse; 0 for 0, which a random value is with probability 1/p.
-  static constexpr uint64_t invert(uint64_t a) { return power(a, prime - 2); }
+  static uint64_t invert(uint64_t a) { return power(a, getPrime() - 2); }
 
-  static constexpr uint64_t fromInteger(int64_t value) {
+  static uint64_t fromInteger(int64_t value) {
     return value >= 0 ? reduce(static_cast<uint64_t>(value))
                       : negate(reduce(~static_cast<uint64_t>(value) + 1));
   }
@@ -72,7 +99,7 @@ struct PrimeField {
 
   /// A random function of `value` for each key: the finalizer of splitmix64,
   /// twice, on value and key.
-  static constexpr uint64_t mix(uint64_t value, uint64_t key) {
+  static uint64_t mix(uint64_t value, uint64_t key) {
     return reduce(scramble(scramble(value ^ scramble(key)) + key));
   }
 
@@ -92,6 +119,10 @@ struct PrimeField {
 
 private:
   static constexpr uint64_t mask = (uint64_t(1) << 61) - 1;
+  /// Of another type than elements, so that loops that write these need not
+  /// read it again.
+  static inline constinit thread_local uint32_t excess = excesses[0];
+
   /// The inverse of the function x ^ (x >> count).
   static constexpr uint64_t unshift(uint64_t x, unsigned count) {
     uint64_t result = x;

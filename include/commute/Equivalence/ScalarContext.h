@@ -154,6 +154,10 @@ public:
 
   Logarithms &getLogarithms() { return logarithms; }
 
+  /// The elements for infinity and NaN.
+  uint64_t getInfinity() const { return infinity; }
+  uint64_t getNotANumber() const { return notANumber; }
+
   Choices getChoices() const { return choices; }
   uint64_t getSeed() const { return seed; }
   /// True if the evaluation covered only one of several outcomes: its result
@@ -211,6 +215,11 @@ private:
 
   Choices choices;
   uint64_t seed;
+  // They depend on the modulus, and sums are compared with them.
+  uint64_t infinity =
+      PrimeField::fromDouble(std::numeric_limits<double>::infinity());
+  uint64_t notANumber =
+      PrimeField::fromDouble(std::numeric_limits<double>::quiet_NaN());
   llvm::DenseSet<uint64_t> constants = {0};
   llvm::DenseMap<uint64_t, double> numbers;
   llvm::DenseMap<uint64_t, Range> ranges;
