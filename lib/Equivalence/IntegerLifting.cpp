@@ -243,7 +243,10 @@ void IntegerLifting::visit(Operation *op) {
     return visitMatmul(product);
   if (auto grouped = dyn_cast<tp::GroupedMatmulOp>(op);
       grouped && isNumber(grouped.getOffsets()))
-    return visitUnknown(op, grouped.getOffsets(), "sizes of groups");
+    return visitGroups(grouped);
+  if (auto sort = dyn_cast<tp::SortOp>(op);
+      sort && opensOrders && isOpen(sort.getInput()))
+    return visitSort(sort);
   if (auto sort = dyn_cast<tp::SortOp>(op);
       sort && isNumber(sort.getInput()) && !unknown)
     unknown = {"an order that integers determine: " +
@@ -415,7 +418,13 @@ void IntegerLifting::visitMove(Operation *op) {
     result.weights.push_back(mixtures.move(op, all, getRangeSizes(all[0])));
   if (op->getNumOperands() == 1)
     result.low = like.low;
-  forms[op->getResult(0)] = getForm(std::move(result));
+  Value moved = op->getOperand(0);
+  bool isMovedWhole = op->getNumOperands() == 1 &&
+                      isa<tp::ReshapeOp, tp::CopyOp>(op) &&
+                      getShape(moved) == getShape(op->getResult(0));
+  bool isPermutation = isMovedWhole && forms.find(moved)->second.isPermutation;
+  Form &form = forms[op->getResult(0)] = getForm(std::move(result));
+  form.isPermutation = isPermutation;
 }
 
 void IntegerLifting::visitCast(tp::CastOp op) {

@@ -72,6 +72,10 @@ public:
   /// these are collapsed late. Laws of products need that, those of sums the
   /// opposite.
   void collapseLate() { collapsesLate = true; }
+  /// Takes orders of unknown values for unknown functions of them. What holds
+  /// for all orders is then proven; what holds for an order because of the
+  /// values is not.
+  void openOrders() { opensOrders = true; }
   /// Returns the lifted program, whose inputs and outputs are floats in place
   /// of integers and truth values.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lift();
@@ -100,6 +104,8 @@ private:
     bool isFixed = false;
     /// Computed from more elements than a table can be.
     bool isOfMany = false;
+    /// The places of a row in another order.
+    bool isPermutation = false;
     /// Of integers: numbers between which they are, if that is known.
     double least = 0, most = 0;
   };
@@ -133,6 +139,16 @@ private:
   Form castTable(tp::CastOp op);
   std::optional<Form> castElements(tp::CastOp op);
   void visitIndexing(tp::IndexingOpInterface op);
+  /// Notes that an op's integers are taken for unknown functions.
+  void noteUnknown(mlir::Operation *op, llvm::StringRef what);
+  void visitSort(tp::SortOp op);
+  /// Rows whose groups are not known.
+  void visitGroups(tp::GroupedMatmulOp op);
+  /// Returns the result of updates that replace elements.
+  std::optional<Form> replace(tp::ScatterOp op);
+  /// Returns the mixture of indices that are numbers; null if they are of too
+  /// large a tensor.
+  Mixture createIndices(tp::IndexingOpInterface op);
   /// Takes an op for an unknown function, because of this operand.
   void visitUnknown(mlir::Operation *op, mlir::Value operand,
                     llvm::StringRef what);
@@ -173,6 +189,7 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> periods;
   int64_t farthest;
   bool collapsesLate = false;
+  bool opensOrders = false;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp lifted;
   mlir::OpBuilder builder;

@@ -60,10 +60,19 @@ bool IntegerProof::prove() {
     return false;
   }
   Sources sources = getSources();
-  if (prove(sources, /*collapsesLate=*/true))
+  auto sorts = [](func::FuncOp function) {
+    return !function.getOps<tp::SortOp>().empty();
+  };
+  // What holds for all orders is proven. What rests on the order of the values
+  // that are sorted can only be drawn.
+  if (sorts(first) || sorts(second))
+    for (bool collapsesLate : {true, false})
+      if (prove(sources, {collapsesLate, /*opensOrders=*/true}))
+        return true;
+  if (prove(sources, {/*collapsesLate=*/true, /*opensOrders=*/false}))
     return true;
   std::optional<std::string> late = drawn;
-  if (prove(sources, /*collapsesLate=*/false))
+  if (prove(sources, {/*collapsesLate=*/false, /*opensOrders=*/false}))
     return true;
   if (!drawn)
     drawn = late;
@@ -73,7 +82,7 @@ bool IntegerProof::prove() {
   return false;
 }
 
-bool IntegerProof::prove(const Sources &sources, bool collapsesLate) {
+bool IntegerProof::prove(const Sources &sources, Manner manner) {
   drawn.reset();
   reason.reset();
   auto getRange = [&](BlockArgument argument) {
@@ -85,8 +94,10 @@ bool IntegerProof::prove(const Sources &sources, bool collapsesLate) {
   for (func::FuncOp function : {first, second}) {
     IntegerLifting lifting(function, getRange, sources.periods[lifted.size()],
                            sources.farthest);
-    if (collapsesLate)
+    if (manner.collapsesLate)
       lifting.collapseLate();
+    if (manner.opensOrders)
+      lifting.openOrders();
     llvm::Expected<OwningOpRef<ModuleOp>> own = lifting.lift();
     if (!own) {
       reason = llvm::toString(own.takeError());

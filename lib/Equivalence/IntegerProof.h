@@ -30,9 +30,14 @@ public:
   llvm::Error run();
 
 private:
-  /// Compares the lifted programs, whose tables are collapsed late and then
-  /// early. Returns true if they are equal.
+  /// Compares the lifted programs in several manners. Returns true if they are
+  /// equal.
   bool prove();
+  /// How programs are lifted; see IntegerLifting.
+  struct Manner {
+    bool collapsesLate;
+    bool opensOrders;
+  };
   /// What the lifting of both programs has in common.
   struct Sources {
     int64_t farthest;
@@ -40,7 +45,7 @@ private:
     llvm::DenseMap<mlir::Value, int64_t> periods[2];
   };
   Sources getSources();
-  bool prove(const Sources &sources, bool collapsesLate);
+  bool prove(const Sources &sources, Manner manner);
   /// Makes the result say what it rests on, if the proof failed and no draw has
   /// shown a difference.
   void judge();

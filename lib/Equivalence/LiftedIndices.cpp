@@ -182,8 +182,9 @@ std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
   SmallVector<int64_t> sizes = getRangeSizes(indices.mixture.weights);
   sizes.insert(sizes.begin(), getShape(op.getInput())[dim]);
   // Of several updates of one element, the last one counts.
-  if (!indices.mixture || (!op.getAccumulate() && shape[dim] != 1) ||
-      !appendSizes(shape, sizes))
+  if (indices.mixture && !op.getAccumulate() && shape[dim] != 1)
+    return replace(op);
+  if (!indices.mixture || !appendSizes(shape, sizes))
     return std::nullopt;
   bool isFloat = isFieldType(getElementTypeOrSelf(op.getInput()));
   Type type =
@@ -242,9 +243,20 @@ std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
 
 void IntegerLifting::visitIndexing(tp::IndexingOpInterface op) {
   Value indices = op.getIndexValues();
+  if (isNumber(indices) && !isMixture(indices)) {
+    Mixture own = createIndices(op);
+    if (!own)
+      return visitUnknown(op, indices, "an index");
+    noteUnknown(op, "an index that many integers determine");
+    // Elsewhere, they are numbers.
+    Form numbers = forms.find(indices)->second;
+    Form &form = forms[indices] = getForm(std::move(own));
+    form.isOfMany = numbers.isOfMany;
+    visitIndexing(op);
+    forms[indices] = std::move(numbers);
+    return;
+  }
   bool hasIndices = isMixture(indices);
-  if (isNumber(indices) && !hasIndices)
-    return visitUnknown(op, indices, "an index");
   bool hasTable = isMixture(op.getIndexed()) && !isa<tp::ScatterOp>(*op);
   if (!hasIndices && !hasTable)
     return visitElements(op);

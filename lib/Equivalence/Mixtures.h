@@ -61,6 +61,14 @@ public:
   /// elements of type `elementType`.
   Mixture createSource(mlir::Location loc, mlir::Value key, int64_t low,
                        int64_t high, int64_t period, mlir::Type elementType);
+  /// Returns a key for all elements along a dim of a value together, in place
+  /// of the dim: an unknown function of them and of their places, another one
+  /// for each name of a function. It differs where any of them differ.
+  mlir::Value createKey(mlir::Location loc, mlir::Value value, int64_t dim,
+                        llvm::StringRef function);
+  /// Returns a key for each of `size` results of a key, along `dim`.
+  mlir::Value createKeys(mlir::Location loc, mlir::Value key, int64_t dim,
+                         int64_t size);
   /// Returns the remainders of the numbers that a table holds by a divisor of
   /// their period, or their quotients, rounded down.
   mlir::Value getRemainders(mlir::Location loc, const Mixture &numbers,
@@ -124,6 +132,10 @@ public:
                    llvm::ArrayRef<int64_t> rangeSizes);
 
 private:
+  /// Returns a fraction for each place along a dim of a tensor. The weights of
+  /// an integer are asked for at whole numbers.
+  mlir::Value getPlaces(mlir::Location loc, llvm::ArrayRef<int64_t> shape,
+                        int64_t dim);
   /// Returns a value in another shape, or repeated to it.
   mlir::Value view(mlir::Location loc, mlir::Value value,
                    llvm::ArrayRef<int64_t> shape, bool repeats);
