@@ -213,6 +213,7 @@ IntegerLifting::Form IntegerLifting::createSource(Value integers, Value key,
 llvm::Expected<OwningOpRef<ModuleOp>> IntegerLifting::lift() {
   for (Operation &op : function.getBody().front())
     visit(&op);
+  eraseUnused();
   std::string message;
   ScopedDiagnosticHandler handler(
       function.getContext(), [&](Diagnostic &diagnostic) {
@@ -227,6 +228,12 @@ llvm::Expected<OwningOpRef<ModuleOp>> IntegerLifting::lift() {
 }
 
 void IntegerLifting::visit(Operation *op) {
+  visitWhole(op);
+  if (followsRows)
+    visitRows(op);
+}
+
+void IntegerLifting::visitWhole(Operation *op) {
   bool hasMixtures = llvm::any_of(
       op->getOperands(), [&](Value operand) { return isMixture(operand); });
   if (op->hasTrait<OpTrait::IsTerminator>())
@@ -259,6 +266,19 @@ void IntegerLifting::visit(Operation *op) {
   visitElements(op);
 }
 
+static constexpr StringLiteral unknownPrefix = "torch.ops.aten.unknown_";
+
+void IntegerLifting::eraseUnused() {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(lifted.getBody().front()))) {
+    auto call = dyn_cast<tp::CallOp>(op);
+    bool isPure = call ? call.getCallee().starts_with(unknownPrefix)
+                       : isMemoryEffectFree(&op);
+    if (isPure && op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
+      op.erase();
+  }
+}
+
 void IntegerLifting::visitUnknown(Operation *op, Value operand,
                                   StringRef what) {
   const Form &form = forms.find(operand)->second;
@@ -284,8 +304,7 @@ void IntegerLifting::visitUnknown(Operation *op, Value operand,
   llvm::raw_string_ostream(arguments) << op->getPropertiesAsAttribute();
   auto call = tp::CallOp::create(
       builder, op->getLoc(), types,
-      ("torch.ops.aten.unknown_" + op->getName().stripDialect() + ".default")
-          .str(),
+      (unknownPrefix + op->getName().stripDialect() + ".default").str(),
       operands, arguments);
   for (auto [from, to] :
        llvm::zip_equal(op->getResults(), call->getResults())) {
@@ -418,13 +437,7 @@ void IntegerLifting::visitMove(Operation *op) {
     result.weights.push_back(mixtures.move(op, all, getRangeSizes(all[0])));
   if (op->getNumOperands() == 1)
     result.low = like.low;
-  Value moved = op->getOperand(0);
-  bool isMovedWhole = op->getNumOperands() == 1 &&
-                      isa<tp::ReshapeOp, tp::CopyOp>(op) &&
-                      getShape(moved) == getShape(op->getResult(0));
-  bool isPermutation = isMovedWhole && forms.find(moved)->second.isPermutation;
-  Form &form = forms[op->getResult(0)] = getForm(std::move(result));
-  form.isPermutation = isPermutation;
+  forms[op->getResult(0)] = getForm(std::move(result));
 }
 
 void IntegerLifting::visitCast(tp::CastOp op) {

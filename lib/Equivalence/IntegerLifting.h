@@ -57,6 +57,9 @@ std::optional<std::pair<mlir::Value, int64_t>> getDivision(tp::MapOp op);
 /// that they are divided by as they are, if it is small.
 llvm::DenseMap<mlir::Value, int64_t> getPeriods(mlir::func::FuncOp function);
 
+/// Returns true if a value counts from zero.
+bool isPositions(mlir::Value value);
+
 class IntegerLifting {
 public:
   /// Returns the range of the integers of an input.
@@ -76,6 +79,10 @@ public:
   /// for all orders is then proven; what holds for an order because of the
   /// values is not.
   void openOrders() { opensOrders = true; }
+  /// Follows rows as they were before they were sorted, with open orders.
+  void followRows() { followsRows = true; }
+  /// Returns true if rows were followed to where they are sorted back.
+  bool hasSortedBack() const { return sortsBack; }
   /// Returns the lifted program, whose inputs and outputs are floats in place
   /// of integers and truth values.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lift();
@@ -104,8 +111,6 @@ private:
     bool isFixed = false;
     /// Computed from more elements than a table can be.
     bool isOfMany = false;
-    /// The places of a row in another order.
-    bool isPermutation = false;
     /// Of integers: numbers between which they are, if that is known.
     double least = 0, most = 0;
   };
@@ -131,6 +136,7 @@ private:
   Form createSource(mlir::Value integers, mlir::Value key, IntegerRange range);
   void addArguments(Ranges ranges);
   void visit(mlir::Operation *op);
+  void visitWhole(mlir::Operation *op);
   void visitReturn(mlir::Operation *op);
   void visitCall(tp::CallOp op);
   void visitMap(tp::MapOp op);
@@ -146,6 +152,25 @@ private:
   void visitGroups(tp::GroupedMatmulOp op);
   /// Returns the result of updates that replace elements.
   std::optional<Form> replace(tp::ScatterOp op);
+  /// Returns the order of a whole row that a value is; null if it is none.
+  mlir::Value getPermutation(mlir::Value value) const;
+  /// Returns the order of which indices are the inverse; null if of none.
+  mlir::Value getInverted(mlir::Value indices) const;
+
+  /// Returns the order by which the rows of an op's operands and results are
+  /// sorted, if the op does the same to each row; null otherwise.
+  mlir::Value getOrderOfRows(mlir::Operation *op) const;
+  /// Does to rows as they were before they were sorted what an op does to
+  /// sorted ones.
+  void visitRows(mlir::Operation *op);
+  /// The same of a product whose groups are counts of what was sorted.
+  void multiplyRows(tp::GroupedMatmulOp op);
+  /// Returns the mixture of integers that are sorted, if a grouped product has
+  /// the rows that are equal to its number in each group; null otherwise.
+  const Mixture *getGroups(tp::GroupedMatmulOp op, mlir::Value order) const;
+  /// Erases ops that nothing uses.
+  void eraseUnused();
+
   /// Returns the mixture of indices that are numbers; null if they are of too
   /// large a tensor.
   Mixture createIndices(tp::IndexingOpInterface op);
@@ -190,12 +215,23 @@ private:
   int64_t farthest;
   bool collapsesLate = false;
   bool opensOrders = false;
+  bool followsRows = false;
+  bool sortsBack = false;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp lifted;
   mlir::OpBuilder builder;
   MixtureBuilder mixtures;
   llvm::DenseMap<mlir::Value, Form> forms;
   std::optional<Unknown> unknown;
+  /// Of values whose rows were sorted: the order, a result of the program's
+  /// sort, and the form of the rows before they were sorted by it.
+  struct SortedRows {
+    mlir::Value order;
+    Form rows;
+  };
+  llvm::DenseMap<mlir::Value, SortedRows> sortedRows;
+  /// The order of which a value is the inverse.
+  llvm::DenseMap<mlir::Value, mlir::Value> inverses;
 };
 
 } // namespace commute::equivalence

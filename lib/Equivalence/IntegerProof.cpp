@@ -66,13 +66,14 @@ bool IntegerProof::prove() {
   // What holds for all orders is proven. What rests on the order of the values
   // that are sorted can only be drawn.
   if (sorts(first) || sorts(second))
-    for (bool collapsesLate : {true, false})
-      if (prove(sources, {collapsesLate, /*opensOrders=*/true}))
-        return true;
-  if (prove(sources, {/*collapsesLate=*/true, /*opensOrders=*/false}))
+    for (bool followsRows : {false, true})
+      for (bool collapsesLate : {true, false})
+        if (prove(sources, {collapsesLate, /*opensOrders=*/true, followsRows}))
+          return true;
+  if (prove(sources, {/*collapsesLate=*/true}))
     return true;
   std::optional<std::string> late = drawn;
-  if (prove(sources, {/*collapsesLate=*/false, /*opensOrders=*/false}))
+  if (prove(sources, {/*collapsesLate=*/false}))
     return true;
   if (!drawn)
     drawn = late;
@@ -91,6 +92,7 @@ bool IntegerProof::prove(const Sources &sources, Manner manner) {
   };
   SmallVector<OwningOpRef<ModuleOp>> lifted;
   std::optional<IntegerLifting::Unknown> unknown;
+  bool sortsBack = false;
   for (func::FuncOp function : {first, second}) {
     IntegerLifting lifting(function, getRange, sources.periods[lifted.size()],
                            sources.farthest);
@@ -98,6 +100,8 @@ bool IntegerProof::prove(const Sources &sources, Manner manner) {
       lifting.collapseLate();
     if (manner.opensOrders)
       lifting.openOrders();
+    if (manner.followsRows)
+      lifting.followRows();
     llvm::Expected<OwningOpRef<ModuleOp>> own = lifting.lift();
     if (!own) {
       reason = llvm::toString(own.takeError());
@@ -105,8 +109,12 @@ bool IntegerProof::prove(const Sources &sources, Manner manner) {
     }
     if (!unknown)
       unknown = lifting.getUnknown();
+    sortsBack |= lifting.hasSortedBack();
     lifted.push_back(std::move(*own));
   }
+  // Otherwise the programs have been compared already.
+  if (manner.followsRows && !sortsBack)
+    return false;
   VerifyResult own;
   func::FuncOp liftedFirst = analysis::getMain(*lifted[0]);
   func::FuncOp liftedSecond = analysis::getMain(*lifted[1]);

@@ -36,7 +36,8 @@ private:
   /// How programs are lifted; see IntegerLifting.
   struct Manner {
     bool collapsesLate;
-    bool opensOrders;
+    bool opensOrders = false;
+    bool followsRows = false;
   };
   /// What the lifting of both programs has in common.
   struct Sources {

@@ -30,6 +30,7 @@ static bool isSmooth(MapFunction function) {
   case MapFunction::Mul:
   case MapFunction::Neg:
   case MapFunction::Select:
+  case MapFunction::Silu:
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
 #define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
   case MapFunction::Name:

@@ -243,6 +243,23 @@ std::optional<IntegerLifting::Form> IntegerLifting::scatter(tp::ScatterOp op) {
 
 void IntegerLifting::visitIndexing(tp::IndexingOpInterface op) {
   Value indices = op.getIndexValues();
+  // Rows that were sorted are sorted back.
+  if (auto rows = sortedRows.find(op.getIndexed());
+      followsRows && isa<tp::TakeOp>(*op) && op.getIndexedDim() == 0 &&
+      rows != sortedRows.end() && getInverted(indices) == rows->second.order) {
+    forms[op->getResult(0)] = rows->second.rows;
+    sortsBack = true;
+    return;
+  }
+  // A row at its own places, so that equal weights stay one value.
+  const Form &places = forms.find(indices)->second;
+  if (isa<tp::TakeOp>(*op) && places.value && isPositions(places.value) &&
+      getShape(indices) ==
+          getShape(op.getIndexed()).slice(op.getIndexedDim(), 1)) {
+    Form whole = forms.find(op.getIndexed())->second;
+    forms[op->getResult(0)] = std::move(whole);
+    return;
+  }
   if (isNumber(indices) && !isMixture(indices)) {
     Mixture own = createIndices(op);
     if (!own)

@@ -113,14 +113,23 @@ void IntegerLifting::visitSort(tp::SortOp op) {
       *full);
   values.weights = order.weights;
   Form sorted = getForm(mixtures.collapse(loc, values));
-  const Form &unsorted = forms.find(op.getInput())->second;
+  const Form unsorted = forms.find(op.getInput())->second;
   sorted.least = unsorted.least;
   sorted.most = unsorted.most;
   sorted.isOfMany = true;
   forms[op.getValues()] = std::move(sorted);
   Form &places = forms[op.getOrder()] = getForm(std::move(order));
   places.isOfMany = true;
-  places.isPermutation = shape[dim] == count && rank == 1;
+  if (rank != 1 || shape[dim] != count)
+    return;
+  Form positions =
+      getForm(mixtures.cast(loc, mixtures.iota(loc, 0, count),
+                            tp::getTensor(op.getOrder()).getElementType()));
+  positions.isFixed = true;
+  positions.least = 0;
+  positions.most = static_cast<double>(count) - 1;
+  sortedRows[op.getOrder()] = {op.getOrder(), std::move(positions)};
+  sortedRows[op.getValues()] = {op.getOrder(), unsorted};
 }
 
 void IntegerLifting::visitGroups(tp::GroupedMatmulOp op) {
@@ -209,8 +218,10 @@ std::optional<IntegerLifting::Form> IntegerLifting::replace(tp::ScatterOp op) {
       getShape(op.getUpdates()) != shapeOfUpdates)
     return std::nullopt;
   // Every element is replaced by the update at its place in the permutation.
-  const Form indices = forms.find(op.getIndices())->second;
-  bool isPermutation = indices.isPermutation && count == shape[dim];
+  Value order = getPermutation(op.getIndices());
+  bool isPermutation = order && count == shape[dim];
+  if (isPermutation && isPositions(get(op.getUpdates())))
+    inverses[op.getResult()] = order;
   SmallVector<int64_t> sizes = {isPermutation ? count : count + 1, 1};
   auto full = appendSizes(shape, sizes);
   if (!full)

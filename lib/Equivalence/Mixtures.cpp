@@ -142,6 +142,14 @@ Value MixtureBuilder::move(Operation *op, ValueRange operands,
   if (isa<tp::ReshapeOp, tp::BroadcastOp>(op))
     return view(op->getLoc(), operands.front(), shape,
                 isa<tp::BroadcastOp>(op));
+  // A slice along a dim that weights are repeated along has the same weights.
+  if (auto slice = dyn_cast<tp::SliceOp>(op))
+    if (auto repeated = operands.front().getDefiningOp<tp::BroadcastOp>()) {
+      Value source = repeated.getInput();
+      if (getShape(source).size() == shape.size() &&
+          getShape(source)[slice.getDim()] == 1)
+        return broadcast(op->getLoc(), source, shape);
+    }
   auto resultType = RankedTensorType::get(
       shape, tp::getTensor(operands.front()).getElementType());
   std::vector<void *> opaque;

@@ -27,12 +27,17 @@ protected:
     return analysis::getMain(*source);
   }
 
-  OwningOpRef<ModuleOp> lift(func::FuncOp function, IntegerRange range) {
+  OwningOpRef<ModuleOp>
+  lift(func::FuncOp function, IntegerRange range,
+       llvm::function_ref<void(IntegerLifting &)> configure = nullptr) {
     IntegerLifting lifting(
         function, [&](BlockArgument) { return range; }, getPeriods(function),
         leastFarthest);
+    if (configure)
+      configure(lifting);
     llvm::Expected<OwningOpRef<ModuleOp>> lifted = lifting.lift();
     unknown = lifting.getUnknown();
+    sortsBack = lifting.hasSortedBack();
     if (lifted)
       return std::move(*lifted);
     ADD_FAILURE() << llvm::toString(lifted.takeError());
@@ -42,6 +47,7 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> source;
   std::optional<IntegerLifting::Unknown> unknown;
+  bool sortsBack = false;
 };
 } // namespace
 
@@ -82,7 +88,7 @@ TEST_F(IntegerLiftingTest, RangesHaveTheDimsOfPeriods) {
   EXPECT_EQ(sizes, (SmallVector<int64_t>{4168, 24}));
 }
 
-TEST_F(IntegerLiftingTest, AnIndexOfManyIntegersIsUnknown) {
+TEST_F(IntegerLiftingTest, AnIndexOfManyIntegersIsAnyRow) {
   func::FuncOp function = parse(R"mlir(
     func.func @main(%i: tensor<4xi64>, %t: tensor<10xf32>) -> tensor<f32> {
       %0 = tp.reduce max %i dims [0] : tensor<4xi64> -> tensor<i64>
@@ -93,7 +99,67 @@ TEST_F(IntegerLiftingTest, AnIndexOfManyIntegersIsUnknown) {
   ASSERT_TRUE(lifted);
   ASSERT_TRUE(unknown);
   EXPECT_TRUE(unknown->isDrawn);
-  EXPECT_FALSE(analysis::getMain(*lifted).getOps<tp::CallOp>().empty());
+  SmallVector<int64_t> sizes;
+  for (auto iota : analysis::getMain(*lifted).getOps<tp::IotaOp>())
+    if (iota->hasAttr(rangeAttrName))
+      sizes.push_back(getShape(iota.getResult())[0]);
+  // The ranges of the inputs and of the index.
+  EXPECT_EQ(sizes, (SmallVector<int64_t>{10, 1, 10, 1}));
+}
+
+TEST_F(IntegerLiftingTest, OrdersAreKeptOrOpened) {
+  func::FuncOp function = parse(R"mlir(
+    func.func @main(%x: tensor<6xf32>, %t: tensor<6xf32>) -> tensor<6xf32> {
+      %v, %o = tp.sort %x dim 0 : tensor<6xf32> -> tensor<6xf32>, tensor<6xi64>
+      %r = tp.take %t, %o dim 0 : (tensor<6xf32>, tensor<6xi64>) -> tensor<6xf32>
+      return %r : tensor<6xf32>
+    })mlir");
+  auto sorts = [](ModuleOp module) {
+    return !analysis::getMain(module).getOps<tp::SortOp>().empty();
+  };
+  OwningOpRef<ModuleOp> kept = lift(function, {0, 10});
+  ASSERT_TRUE(kept);
+  EXPECT_TRUE(sorts(*kept));
+  EXPECT_FALSE(unknown);
+  OwningOpRef<ModuleOp> opened =
+      lift(function, {0, 10}, [](IntegerLifting &own) { own.openOrders(); });
+  ASSERT_TRUE(opened);
+  EXPECT_FALSE(sorts(*opened));
+  ASSERT_TRUE(unknown);
+  EXPECT_TRUE(unknown->isDrawn);
+}
+
+TEST_F(IntegerLiftingTest, RowsAreFollowedToWhereTheyAreSortedBack) {
+  // The second program takes the rows at the order once more.
+  for (StringRef places : {"%back", "%o"}) {
+    func::FuncOp function = parse((R"mlir(
+    func.func @main(%x: tensor<6xf32>, %t: tensor<6xf32>) -> tensor<6xf32> {
+      %v, %o = tp.sort %x dim 0 : tensor<6xf32> -> tensor<6xf32>, tensor<6xi64>
+      %r = tp.take %t, %o dim 0 : (tensor<6xf32>, tensor<6xi64>) -> tensor<6xf32>
+      %e = tp.map exp(%r) : (tensor<6xf32>) -> tensor<6xf32>
+      %zero = tp.constant 0 : i64 -> tensor<6xi64>
+      %p = tp.iota 0 : i64 step 1 : i64 -> tensor<6xi64>
+      %back = tp.scatter %zero, %o, %p dim 0
+        : (tensor<6xi64>, tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>
+      %u = tp.take %e, )mlir" + places +
+                                   R"mlir( dim 0
+        : (tensor<6xf32>, tensor<6xi64>) -> tensor<6xf32>
+      return %u : tensor<6xf32>
+    })mlir")
+                                      .str());
+    OwningOpRef<ModuleOp> lifted =
+        lift(function, {0, 10}, [](IntegerLifting &own) {
+          own.openOrders();
+          own.followRows();
+        });
+    ASSERT_TRUE(lifted);
+    EXPECT_EQ(sortsBack, places == "%back");
+    // What is left is exp of the table: no order, no index.
+    if (sortsBack) {
+      auto &block = analysis::getMain(*lifted).getBody().front();
+      EXPECT_EQ(llvm::range_size(block), 2u);
+    }
+  }
 }
 
 TEST_F(IntegerLiftingTest, LargeConstantsExtendRanges) {
