@@ -2,7 +2,6 @@
 """Facts about captured programs that their graphs do not state: the sidecars of the ranks,
 and the relations of their tensors to those of a single device."""
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,22 +12,25 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.export import ExportedProgram
 
-from commute.capture import archives, rank_constants
-from commute.capture.arguments import Arguments
+from commute.capture import rank_constants
+from commute.capture.axes import Axes
 from commute.capture.errors import CaptureError
-from commute.capture.local_model import LocalModel, ReturnedTensor
+from commute.capture.local_model import ReturnedTensor
 from commute.capture.placements import (
     AxisPlacements,
     dims_of_parts,
     in_words,
-    of_dtensor,
     output_relation,
     relation,
-    size_along,
     stated_placement,
 )
+from commute.capture.rank_records import (
+    RankRecord,
+    TensorRecord,
+    gradient_names,
+    shapes_of_outputs,
+)
 from commute.capture.ranks import axis_names, groups_by_name, groups_of_axis
-from commute.torch.compatibility import pytree
 from commute.torch.process_groups import framework_name, lists_of
 
 
@@ -63,56 +65,61 @@ def name_groups(mesh: DeviceMesh) -> tuple[dict[str, str], dict[str, Any]]:
     return own, members
 
 
-def _placements_of_axes(option: str, name: Any, axes: Any, mesh: DeviceMesh) -> AxisPlacements:
+def _placements_of_axes(option: str, name: Any, stated: Any, axes: Axes) -> AxisPlacements:
     """Returns the placements that an entry of an option states by axis. Raises CaptureError for
     an unknown axis, and for a value that is no placement."""
-    if not isinstance(axes, Mapping):
+    if not isinstance(stated, Mapping):
         raise CaptureError(
-            f"{option}: {name} is {axes!r}; expected a dict from axes to placements, such as"
-            f" {{{axis_names(mesh)[0]!r}: Shard(0)}}"
+            f"{option}: {name} is {stated!r}; expected a dict from axes to placements, such as"
+            f" {{{axes.names[0]!r}: Shard(0)}}"
         )
     found: AxisPlacements = {}
-    for axis, value in axes.items():
-        if axis not in axis_names(mesh):
+    for axis, value in stated.items():
+        if axis not in axes.names:
             raise CaptureError(
-                f"{option}: {name} has the axis {axis!r}, but the mesh has"
-                f" {', '.join(axis_names(mesh))}"
+                f"{option}: {name} has the axis {axis!r}, but the mesh has {', '.join(axes.names)}"
             )
         try:
             found[axis] = stated_placement(value)
         except ValueError as error:
             raise CaptureError(f"{option}: {name} on axis {axis}: {error}") from None
     # In the order of the mesh, in which shards are nested.
-    return {axis: found[axis] for axis in axis_names(mesh) if axis in found}
+    return axes.in_order(found)
 
 
 def check_stated_inputs(
-    stated: Mapping[str, Mapping[str, Any]], arguments: Arguments, mesh: DeviceMesh
+    stated: Mapping[str, Mapping[str, Any]],
+    names: Sequence[str],
+    ranks: Mapping[str, int],
+    axes: Axes,
 ) -> dict[str, AxisPlacements]:
     """Returns the placements that the caller states, by argument and axis. Raises CaptureError
-    for an unknown argument or axis, and for a value that is no placement of the argument."""
+    for an unknown argument or axis, and for a value that is no placement of the argument.
+
+    names: of the arguments.
+    ranks: by path of a tensor among the arguments, its number of dims.
+    """
     result: dict[str, AxisPlacements] = {}
-    for name, axes in stated.items():
-        if name not in arguments.named:
+    for name, by_axis in stated.items():
+        if name not in names:
             raise CaptureError(
-                f"input_placements names {name!r}, but the arguments are"
-                f" {', '.join(arguments.named)}"
+                f"input_placements names {name!r}, but the arguments are {', '.join(names)}"
             )
-        result[name] = _placements_of_axes("input_placements", name, axes, mesh)
+        result[name] = _placements_of_axes("input_placements", name, by_axis, axes)
         for axis, placement in result[name].items():
-            for path, tensor in arguments.tensors():
+            for path, dims in ranks.items():
                 if is_part_of(path, name):
-                    _check_dim("input_placements", path, tensor.dim(), axis, placement)
+                    _check_dim("input_placements", path, dims, axis, placement)
     return result
 
 
 def check_stated_outputs(
-    stated: Mapping[str | int, Mapping[str, Any]], mesh: DeviceMesh
+    stated: Mapping[str | int, Mapping[str, Any]], axes: Axes
 ) -> dict[str, AxisPlacements]:
     """Returns the placements that the caller states, by name or index of an output, and axis."""
     return {
-        str(key): _placements_of_axes("output_placements", key, axes, mesh)
-        for key, axes in stated.items()
+        str(key): _placements_of_axes("output_placements", key, by_axis, axes)
+        for key, by_axis in stated.items()
     }
 
 
@@ -128,36 +135,12 @@ def is_part_of(path: str, argument: str) -> bool:
     return path.startswith(argument) and path[len(argument) : len(argument) + 1] in ("", "[", ".")
 
 
-def _hints(shape: Sequence[Any]) -> tuple[int, ...] | None:
-    """Returns a shape with the sizes at capture for symbolic ones; None if one is unknown."""
-    sizes = [size if isinstance(size, int) else size.node.hint for size in shape]
-    return None if any(size is None for size in sizes) else tuple(int(size) for size in sizes)
-
-
-def _gradient_names(program: ExportedProgram) -> dict[str, int]:
-    """Returns the index of the gradient of each parameter among the outputs of a program that
-    was captured with its backward."""
-    spec = program.call_spec.out_spec
-    if spec is None:
-        return {}
-    tree = pytree.tree_unflatten([0] * spec.num_leaves, spec)
-    found = enumerate(pytree.tree_leaves_with_path(tree))
-    return {str(path[-1].key): i for i, (path, _) in found if hasattr(path[-1], "key")}
-
-
-@dataclasses.dataclass(frozen=True)
-class _ReferenceOutputs:
-    shapes: tuple[tuple[int, ...] | None, ...]
-    gradients: Mapping[str, int]
-
-
 class Descriptions:
     """The sidecars and relations of one capture, collected rank by rank."""
 
     def __init__(
         self,
-        mesh: DeviceMesh,
-        arguments: Arguments,
+        axes: Axes,
         stated_inputs: Mapping[str, AxisPlacements],
         is_function: bool,
         replicated: frozenset[str] = frozenset(),
@@ -169,17 +152,19 @@ class Descriptions:
         replicated: the plain parameters and buffers that are known to be equal on all ranks.
         states_plain_parameters: the user states that all others are, too.
         """
-        self.mesh, self.arguments = mesh, arguments
+        self.axes = axes
         self.stated_inputs, self.is_function = stated_inputs, is_function
         self._stated_outputs = dict(stated_outputs or {})
         self._replicated, self._states_plain_parameters = replicated, states_plain_parameters
         self.inputs: dict[str, AxisPlacements] = {}
-        self.group_names, self.groups = name_groups(mesh)
         self._relations: dict[str, str] = {}
-        self._returned: list[ReturnedTensor] = []
+        self._returned: Sequence[ReturnedTensor] = ()
         # By parameter: the index of its gradient among the ranks' outputs, and the relation.
         self._gradients: dict[str, tuple[int, str]] = {}
-        self._reference: _ReferenceOutputs | None = None
+        # Of the program on a single device: the shapes of its outputs, and by parameter the index
+        # of its gradient among them.
+        self._whole_shapes: Sequence[tuple[int, ...] | None] | None = None
+        self._whole_gradients: Mapping[str, int] = {}
         self._data_axes: tuple[str, ...] = ()
         self._premises: dict[str, None] = {}
         self._sidecars: dict[int, dict[str, Any]] = {}
@@ -187,23 +172,20 @@ class Descriptions:
         self._constants: set[str] = set()
         self._local: set[str] = set()
 
-    def add(
-        self, rank: int, program: ExportedProgram, local: LocalModel, used: set[str], backward: bool
-    ) -> None:
-        """Records the program of one more rank, which uses the process groups `used`."""
-        for path, value in self.arguments.tensors():
-            if isinstance(value, DTensor):
-                self.inputs[path] = of_dtensor(value)
+    def add(self, record: RankRecord) -> None:
+        """Adds what is known of the program of one more rank."""
+        for path, tensor in record.arguments.items():
+            if tensor.placements is not None:
+                self.inputs[path] = tensor.placements
             else:
-                self.inputs[path] = self._default_placements(local, path)
-        self._returned = list(local.returned_tensors)
-        self._data_axes = tuple(a for a in axis_names(self.mesh) if a in local.data_axes)
-        self._note_beliefs(local)
-        if backward:
-            self._add_gradients(program, local.parameters())
-        self._sidecars[rank] = self._sidecar(program, local, rank, used)
-        self._outlines[rank] = rank_constants.outline(program)
-        self._constants.update(rank_constants.constant_inputs(program))
+                self.inputs[path] = self._default_placements(record, path)
+        self._returned = record.returned
+        self._data_axes = record.data_axes
+        self._note_beliefs(record)
+        self._add_gradients(record)
+        self._sidecars[record.rank] = self._sidecar(record)
+        self._outlines[record.rank] = record.outline
+        self._constants.update(record.constant_inputs)
 
     def forget_local(self, module: nn.Module, reference: nn.Module) -> None:
         """Leaves out plain parameters of the ranks that the reference lacks or has in another
@@ -224,20 +206,14 @@ class Descriptions:
 
     def add_reference(self, program: ExportedProgram, backward: bool) -> None:
         """Records the outputs of the program on a single device."""
-        values = [
-            node.meta.get("val")
-            for node in program.graph.output_node().args[0]
-            if isinstance(node, torch.fx.Node)
-        ]
-        shapes = (_hints(v.shape) if isinstance(v, torch.Tensor) else None for v in values)
-        names = _gradient_names(program) if backward else {}
-        self._reference = _ReferenceOutputs(tuple(shapes), names)
+        self._whole_shapes = shapes_of_outputs(program)
+        self._whole_gradients = gradient_names(program) if backward else {}
 
     #
     # Inputs and outputs
     #
 
-    def _default_placements(self, local: LocalModel, path: str) -> AxisPlacements:
+    def _default_placements(self, record: RankRecord, path: str) -> AxisPlacements:
         """Returns the placements of a plain input along each axis. Placements that the caller
         states come first, then those of the DTensor that the model converts the input to. On
         axes of data parallelism, where every rank has its own batch, the default is a shard
@@ -245,29 +221,29 @@ class Descriptions:
         of_caller = next(
             (axes for name, axes in self.stated_inputs.items() if is_part_of(path, name)), {}
         )
-        stated = {**local.input_placements.get(path, {}), **of_caller}
+        stated = {**record.input_placements.get(path, {}), **of_caller}
         placements: AxisPlacements = {}
-        for axis in axis_names(self.mesh):
+        for axis in self.axes.names:
             if axis in stated:
                 placements[axis] = stated[axis]
-            elif axis in local.data_axes:
+            elif axis in record.data_axes:
                 placements[axis] = Shard(0)
             elif not self.is_function:
                 placements[axis] = Replicate()
         return placements
 
-    def _note_beliefs(self, local: LocalModel) -> None:
+    def _note_beliefs(self, record: RankRecord) -> None:
         """Adds a premise for each input that a parallel style takes for a shard. Nobody states
         that callers pass shards, so the input is taken to be what callers pass on one
         device."""
-        for path, believed in local.believed_inputs.items():
+        for path, believed in record.believed_inputs.items():
             stated = next((a for n, a in self.stated_inputs.items() if is_part_of(path, n)), {})
             for axis, placement in believed.placements.items():
                 if not isinstance(placement, Shard):
                     continue
-                if axis in stated or axis in local.input_placements.get(path, {}):
+                if axis in stated or axis in record.input_placements.get(path, {}):
                     continue
-                argument = next((n for n in self.arguments.named if is_part_of(path, n)), path)
+                argument = next((n for n in record.argument_names if is_part_of(path, n)), path)
                 self._premises[
                     f"callers pass all of {path} on every rank of {axis}, but {believed.module}"
                     f" ({believed.style}) takes it for a shard along dim {placement.dim}; if"
@@ -275,22 +251,22 @@ class Descriptions:
                     f" {{{axis!r}: Shard({placement.dim})}}}}"
                 ] = None
 
-    def _add_gradients(
-        self, program: ExportedProgram, originals: Mapping[str, torch.Tensor]
-    ) -> None:
+    def _add_gradients(self, record: RankRecord) -> None:
         """States the placements of gradients: the gradient of a shard is a shard of the
         gradient."""
-        for name, index in _gradient_names(program).items():
-            original = originals.get(name)
-            if isinstance(original, DTensor):
-                text = relation("output", original)
-                sizes = {a: size_along(self.mesh, a) for a in axis_names(self.mesh)}
-                if set(of_dtensor(original)) <= set(sizes):
-                    text = output_relation({}, of_dtensor(original), original.shape, sizes) or text
-                self._gradients[name] = index, text
-            elif original is not None:
+        for name, index in record.gradients.items():
+            original = record.parameters.get(name)
+            if original is None:
+                continue
+            if original.placements is None:
                 is_known = self._is_replicated(name) and name not in self._local
                 self._gradients[name] = index, "replicated" if is_known else f"gradient({name})"
+                continue
+            text = relation("output", original.placements, original.shape, original.sizes)
+            sizes = self.axes.sizes
+            if set(original.placements) <= set(sizes):
+                text = output_relation({}, original.placements, original.shape, sizes) or text
+            self._gradients[name] = index, text
 
     def _is_replicated(self, name: str) -> bool:
         """Returns true if a plain parameter or buffer is known or stated to be equal on all
@@ -305,7 +281,8 @@ class Descriptions:
         for key in (str(index), tensor.name):
             if key in self._stated_outputs:
                 for axis, placement in self._stated_outputs[key].items():
-                    _check_dim("output_placements", key, len(tensor.shape), axis, placement)
+                    if tensor.shape is not None:
+                        _check_dim("output_placements", key, len(tensor.shape), axis, placement)
                 return self._stated_outputs[key]
         return self.stated_inputs.get(tensor.name)
 
@@ -324,9 +301,9 @@ class Descriptions:
     def _output_relation(self, index: int, tensor: ReturnedTensor, whole: Any) -> str | None:
         """Returns the relation of an output if it is known; `whole` is the shape of the
         reference's output."""
-        sizes = {axis: size_along(self.mesh, axis) for axis in axis_names(self.mesh)}
+        sizes = self.axes.sizes
         placements = self._stated_placements(index, tensor)
-        shape = _hints(tensor.shape)
+        shape = tensor.shape
         if shape is None or not set(placements or ()) <= set(sizes):
             return None
         if tensor.placements is None:
@@ -353,7 +330,7 @@ class Descriptions:
     def _output_relations(self) -> dict[str, Any]:
         self._check_stated_outputs()
         found: dict[str, Any] = {}
-        shapes = self._reference.shapes if self._reference else None
+        shapes = self._whole_shapes
         for index, tensor in enumerate(self._returned):
             if shapes is not None and index >= len(shapes):
                 break
@@ -362,7 +339,7 @@ class Descriptions:
             if text is not None:
                 found[str(index)] = text
         for name, (index, text) in self._gradients.items():
-            of_reference = self._reference.gradients.get(name) if self._reference else index
+            of_reference = self._whole_gradients.get(name) if shapes is not None else index
             if of_reference is not None:
                 found[str(of_reference)] = (
                     text if of_reference == index else {"output": index, "relation": text}
@@ -373,37 +350,36 @@ class Descriptions:
     # Sidecars
     #
 
-    def _sidecar(
-        self, program: ExportedProgram, local: LocalModel, rank: int, used: set[str]
-    ) -> dict[str, Any]:
+    def _sidecar(self, record: RankRecord) -> dict[str, Any]:
         placements: dict[str, tuple[AxisPlacements, Sequence[int]]] = {}
-        everywhere: AxisPlacements = {axis: Replicate() for axis in axis_names(self.mesh)}
-        originals = local.parameters()
-        for name in archives.parameter_names(program):
-            original = originals.get(name)
-            if isinstance(original, DTensor):
-                placements[name] = {**everywhere, **of_dtensor(original)}, original.shape
-                self._relations[name] = relation(name, original)
+        everywhere: AxisPlacements = {axis: Replicate() for axis in self.axes.names}
+        for name in record.used_parameters:
+            original = record.parameters.get(name)
+            if original is not None and original.placements is not None:
+                placements[name] = {**everywhere, **original.placements}, original.shape
+                self._relations[name] = self._relation_of(name, original)
             elif original is not None and self._is_replicated(name):
                 placements[name] = everywhere, original.shape
                 if name not in self._local:
                     self._relations[name] = name
-        shapes = {path: value.shape for path, value in self.arguments.tensors()}
-        for name in archives.input_names(program):
-            path = self.arguments.path_of(name)
-            if path is not None:
-                placements[name] = self.inputs[path], shapes[path]
-                self._relate_input(name, self.inputs[path], len(shapes[path]))
+        for name, path in record.inputs.items():
+            shape = record.arguments[path].shape
+            placements[name] = self.inputs[path], shape
+            self._relate_input(name, self.inputs[path], len(shape))
         return {
             "version": 1,
-            "rank": rank,
-            "groups": {name: self.groups[name] for name in sorted(used) if name in self.groups},
+            "rank": record.rank,
+            "groups": {name: record.groups[name] for name in sorted(record.groups)},
             "inputs": {
                 name: stated
                 for name, (axes, shape) in placements.items()
-                if (stated := self._in_words(axes, shape, used))
+                if (stated := self._in_words(axes, shape, record.groups))
             },
         }
+
+    @staticmethod
+    def _relation_of(name: str, tensor: TensorRecord) -> str:
+        return relation(name, tensor.placements or {}, tensor.shape, tensor.sizes)
 
     def _relate_input(self, name: str, axes: AxisPlacements, rank: int) -> None:
         text = name
@@ -416,18 +392,17 @@ class Descriptions:
             self._relations[name] = text
 
     def _in_words(
-        self, axes: AxisPlacements, shape: Sequence[int], used: set[str]
+        self, placements: AxisPlacements, shape: Sequence[int], used: Mapping[str, Any]
     ) -> dict[str, str]:
         """Returns the placements for each process group that the program uses."""
         stated = {}
-        for index, axis in enumerate(axis_names(self.mesh)):
-            if axis not in axes:
+        for axis, groups in self.axes.groups.items():
+            if axis not in placements:
                 continue
-            groups = groups_of_axis(self.mesh, index)
-            text = in_words(axes[axis], shape, self.mesh.size(index))
+            text = in_words(placements[axis], shape, len(groups[0]))
             # The program may use other groups of the same ranks.
-            for group in used:
-                if lists_of(self.groups.get(group, {}).get("ranks", [])) == groups:
+            for group, members in used.items():
+                if lists_of(members.get("ranks", [])) == groups:
                     stated[group] = text
         return stated
 
@@ -436,7 +411,7 @@ class Descriptions:
         this after all ranks have been traced."""
         found = rank_constants.differences(self._outlines)
         differing = {constant.node for constant in found}
-        is_complete = len(self._sidecars) == self.mesh.size()
+        is_complete = len(self._sidecars) == len(self.axes.ranks)
         for sidecar in self._sidecars.values():
             for name in self._constants if is_complete else ():
                 placement = "varying" if name in differing else "replicated"
@@ -454,7 +429,6 @@ class Descriptions:
         return self._sidecars, tuple(found)
 
     def relations(self) -> dict[str, Any]:
-        names = axis_names(self.mesh)
         premises = list(self._premises)
         if self._states_plain_parameters:
             premises.append(
@@ -462,7 +436,7 @@ class Descriptions:
             )
         return {
             "version": 1,
-            "mesh": {name: groups_of_axis(self.mesh, axis) for axis, name in enumerate(names)},
+            "mesh": dict(self.axes.groups),
             "inputs": self._relations,
             "outputs": self._output_relations(),
             **({"premises": premises} if premises else {}),

@@ -86,8 +86,8 @@ class ReturnedTensor:
     """The key under which the model returns it; empty if it has none."""
     placements: AxisPlacements | None
     """Those of the DTensor that it was; None for a plain tensor."""
-    shape: tuple[Any, ...]
-    """Of the DTensor, or of the plain tensor."""
+    shape: tuple[Any, ...] | None
+    """Of the DTensor, or of the plain tensor; None if a size is unknown."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,14 +22,17 @@ from torch.export import ExportedProgram
 
 from commute.capture import archives, plans, rank_constants, residue, transformers_models
 from commute.capture.arguments import Arguments, named_arguments
+from commute.capture.axes import Axes
 from commute.capture.descriptions import (
     Descriptions,
     check_stated_inputs,
     check_stated_outputs,
+    name_groups,
 )
-from commute.capture.errors import CaptureError
+from commute.capture.errors import CaptureError, packages_of
 from commute.capture.local_model import LocalModel, is_parallel
 from commute.capture.meshes import find_mesh
+from commute.capture.rank_records import record
 from commute.capture.ranks import acting_as_rank, check_groups, fake_mesh
 from commute.capture.tracing import trace
 
@@ -130,11 +133,18 @@ class _Capturing:
     """The state of one call of `capture`, which traces, cleans up and writes programs."""
 
     def __init__(
-        self, descriptions: Descriptions, backward: bool, dynamic_shapes: Any, folder: Path
+        self,
+        descriptions: Descriptions,
+        arguments: Arguments,
+        mesh: DeviceMesh,
+        backward: bool,
+        dynamic_shapes: Any,
+        folder: Path,
     ) -> None:
-        self.descriptions, self.arguments = descriptions, descriptions.arguments
+        self.descriptions, self.arguments = descriptions, arguments
+        self.group_names, self.groups = name_groups(mesh)
         self.backward, self.dynamic_shapes, self.folder = backward, dynamic_shapes, folder
-        self.seen = transformers_models.SeenTokens(descriptions.arguments.named)
+        self.seen = transformers_models.SeenTokens(arguments.named)
 
     def _trace(
         self,
@@ -152,17 +162,29 @@ class _Capturing:
             what=what,
             for_model=lambda given: self.seen.restore(for_model(given)),
         )
-        return program, residue.clean(program.graph_module, self.descriptions.group_names)
+        return program, residue.clean(
+            program.graph_module, self.group_names, packages_of(local.model)
+        )
 
     def rank(self, model: nn.Module, rank: int) -> CapturedProgram:
         start = time.perf_counter()
         with _one_garbage_collection(), acting_as_rank(rank), LocalModel(model) as local:
             given = self.arguments.of_rank(local.mode)
             program, used = self._trace(local, given, self.arguments.for_model, f"rank {rank}")
-            check_groups(rank, used, self.descriptions.group_names)
-            if not used and not is_parallel(model) and self.descriptions.mesh.size() > 1:
+            check_groups(rank, used, self.group_names)
+            if not used and not is_parallel(model) and len(self.descriptions.axes.ranks) > 1:
                 raise CaptureError(_why_not_parallel(model))
-            self.descriptions.add(rank, program, local, used, self.backward)
+            self.descriptions.add(
+                record(
+                    program,
+                    local,
+                    self.arguments,
+                    rank=rank,
+                    axes=self.descriptions.axes,
+                    groups={name: self.groups[name] for name in used if name in self.groups},
+                    backward=self.backward,
+                )
+            )
             path = self.folder / f"rank{rank}.pt2"
             archives.save(program, path)
         nodes = len(program.graph.nodes)
@@ -246,8 +268,12 @@ def capture(
     wanted = _ranks_of(mesh, ranks)
     folder = Path(folder)
     arguments = Arguments(named_arguments(module.forward, example_args), mesh)
-    stated = check_stated_inputs(input_placements or {}, arguments, mesh)
-    stated_outputs = check_stated_outputs(output_placements or {}, mesh)
+    axes = Axes.of_mesh(mesh)
+    ranks_of_tensors = {path: value.dim() for path, value in arguments.tensors()}
+    stated = check_stated_inputs(
+        input_placements or {}, tuple(arguments.named), ranks_of_tensors, axes
+    )
+    stated_outputs = check_stated_outputs(output_placements or {}, axes)
     if plain_parameters not in ("unknown", "replicated"):
         raise CaptureError(
             f"plain_parameters is {plain_parameters!r}; pass 'unknown' or 'replicated'"
@@ -266,8 +292,7 @@ def capture(
         replicated = plans.untouched(module, parallel)
         module = parallel
     descriptions = Descriptions(
-        mesh,
-        arguments,
+        axes,
         stated,
         is_function=not isinstance(model, nn.Module),
         replicated=replicated,
@@ -276,7 +301,7 @@ def capture(
     )
     if reference is not None:
         descriptions.forget_local(module, whole)
-    capturing = _Capturing(descriptions, backward, dynamic_shapes, folder)
+    capturing = _Capturing(descriptions, arguments, mesh, backward, dynamic_shapes, folder)
     folder.mkdir(parents=True, exist_ok=True)
     programs = tuple(capturing.rank(module, rank) for rank in wanted)
     captured_reference = None

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from torch.distributed.tensor.placement_types import Placement
 
@@ -64,13 +63,14 @@ def _cut(text: str, placement: Any, shape: list[int], size: int, axis: str) -> s
     return f"cat([{', '.join(shards)}], {dim})"
 
 
-def relation(name: str, value: DTensor) -> str:
-    """Returns the relation of a rank's shard to the whole tensor `name`."""
-    shape = [int(size) for size in value.shape]
-    mesh = value.device_mesh
+def relation(
+    name: str, placements: AxisPlacements, shape: Sequence[int], sizes: Mapping[str, int]
+) -> str:
+    """Returns the relation of a rank's shard to the whole tensor `name` of the given shape."""
+    rest = [int(size) for size in shape]
     text = name
-    for axis, (axis_name, placement) in enumerate(of_dtensor(value).items()):
-        text = _cut(text, placement, shape, mesh.size(axis), axis_name)
+    for axis, placement in placements.items():
+        text = _cut(text, placement, rest, sizes[axis], axis)
     return text
 
 
@@ -152,7 +152,3 @@ def dims_of_parts(
 
     found = list(readings(list(sizes), list(whole)))
     return found[0] if len(found) == 1 else None
-
-
-def size_along(mesh: DeviceMesh, axis: str) -> int:
-    return mesh.size(axis_names(mesh).index(axis))

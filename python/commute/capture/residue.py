@@ -3,13 +3,14 @@
 aliases of a value, and stack frames of libraries between a user's line and an operator."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import torch
 from torch.fx import GraphModule, Node
 
 from commute.capture.errors import is_of_model
+from commute.torch.compatibility import is_known_equal
 
 # These return their operand if type, sizes and strides are unchanged. Otherwise they do not:
 # the shard of a parameter, for example, is a view of the parameter.
@@ -32,8 +33,8 @@ def _is_same_tensor(one: Node, other: Node) -> bool:
         isinstance(a, torch.Tensor)
         and isinstance(b, torch.Tensor)
         and a.dtype == b.dtype
-        and a.shape == b.shape
-        and a.stride() == b.stride()
+        and is_known_equal(a.shape, b.shape)
+        and is_known_equal(a.stride(), b.stride())
     )
 
 
@@ -99,16 +100,16 @@ def _frames(trace: str) -> list[tuple[str, str]]:
     return [(path, "\n".join(text)) for path, text in frames]
 
 
-def shorten_stacks(module: GraphModule) -> None:
-    """Reduces every stack to the lines of the model. Frames of the capturing script, of
-    PyTorch and of generated code are dropped."""
+def shorten_stacks(module: GraphModule, packages: Collection[str]) -> None:
+    """Reduces every stack to the lines of the model, which the given packages define. Frames of
+    the capturing script, of other packages and of generated code are dropped."""
     known: dict[str, str] = {}
     for node in module.graph.nodes:
         trace = node.meta.get("stack_trace")
         if not trace:
             continue
         if trace not in known:
-            known[trace] = _shortened(trace) or trace
+            known[trace] = _shortened(trace, packages) or trace
         node.meta["stack_trace"] = known[trace]
 
 
@@ -116,11 +117,19 @@ def _enters_model(path: str, text: str) -> bool:
     return path.startswith(_COMMUTE) and "in run\n" in text
 
 
-def _shortened(trace: str) -> str:
+def _shortened(trace: str, packages: Collection[str]) -> str:
     frames = _frames(trace)
     entries = [index for index, (path, text) in enumerate(frames) if _enters_model(path, text)]
     start = entries[0] + 1 if entries else 0
-    return "".join(text + "\n" for path, text in frames[start:] if is_of_model(path))
+    return "".join(text + "\n" for path, text in frames[start:] if is_of_model(path, packages))
+
+
+def line_of(node: Node, packages: Collection[str]) -> str:
+    """Returns the innermost line of the model that created a node, as " (FILE:LINE)"; "" if it
+    is unknown."""
+    frames = _frames(_shortened(node.meta.get("stack_trace") or "", packages))
+    match = re.search(r'File "([^"]*)", line (\d+)', frames[-1][1]) if frames else None
+    return f" ({match[1]}:{match[2]})" if match else ""
 
 
 def forget_addresses(module: GraphModule) -> None:
@@ -131,9 +140,12 @@ def forget_addresses(module: GraphModule) -> None:
             node.meta.pop(key, None)
 
 
-def clean(module: GraphModule, groups: Mapping[str, str]) -> set[str]:
-    """Applies all of the above; returns the process groups that the program uses."""
+def clean(module: GraphModule, groups: Mapping[str, str], packages: Collection[str]) -> set[str]:
+    """Applies all of the above; returns the process groups that the program uses.
+
+    packages: those that define the classes of the model.
+    """
     remove_copies(module)
-    shorten_stacks(module)
+    shorten_stacks(module, packages)
     forget_addresses(module)
     return rename_groups(module, groups)

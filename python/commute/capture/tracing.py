@@ -5,7 +5,7 @@ import contextlib
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -13,10 +13,14 @@ from torch import nn
 from torch.export import ExportedProgram
 from torch.fx import traceback
 
-from commute.capture.errors import CaptureError, explain
+from commute.capture.errors import CaptureError, explain, packages_of
+from commute.capture.leftovers import Leftovers
 from commute.capture.local_model import LocalModel
+from commute.capture.residue import line_of
+from commute.capture.traced_collectives import TracedCollectives
 from commute.torch.compatibility import (
     export_without_checks,
+    is_traced_tensor,
     run_backward,
     setup_stacktrace_preservation_hooks,
 )
@@ -98,9 +102,16 @@ def _program_forward(
     forward: Callable[..., Any],
     backward: bool,
     for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
+    leftovers: Leftovers,
 ) -> Callable[..., Any]:
     """Returns the forward to trace, which takes and returns plain tensors."""
     trainable = {name: value.requires_grad for name, value in local.parameters().items()}
+
+    def run(arguments: Mapping[str, Any]) -> Any:
+        # Each pass starts from the state before the first one.
+        leftovers.forget()
+        with TracedCollectives():
+            return run_both(arguments) if backward else run_forward(arguments)
 
     def run_forward(arguments: Mapping[str, Any]) -> Any:
         given = for_model(arguments)
@@ -115,7 +126,7 @@ def _program_forward(
             found = gradients.of(loss)
         return {"loss": local.returned(loss.detach()), "gradients": found}
 
-    return run_both if backward else run_forward
+    return run
 
 
 @contextlib.contextmanager
@@ -203,6 +214,21 @@ def _without_logs() -> Iterator[None]:
             logger.setLevel(level)
 
 
+def _check_constants(program: ExportedProgram, packages: Collection[str]) -> None:
+    """Raises CaptureError if a constant tensor of a program has no values."""
+    constants = program.graph_signature.inputs_to_lifted_tensor_constants
+    for node in program.graph.nodes:
+        value = program.constants.get(constants.get(node.name, ""))
+        if not isinstance(value, torch.Tensor) or not (value.is_meta or is_traced_tensor(value)):
+            continue
+        place = next((line_of(user, packages) for user in node.users), "")
+        raise CaptureError(
+            f"the constant {node.name} {list(value.shape)}{place} has no values: it is a tensor"
+            " without memory that the model keeps in an attribute or in a cache; register it as a"
+            " buffer, or compute it in the forward"
+        )
+
+
 def trace(
     local: LocalModel,
     arguments: Mapping[str, Any],
@@ -219,7 +245,8 @@ def trace(
     """
     model = local.model
     forward = _call_with_hooks(model, model.forward)
-    program = _program_forward(local, forward, backward, for_model)
+    leftovers = Leftovers(model)
+    program = _program_forward(local, forward, backward, for_model, leftovers)
     grad_mode = torch.no_grad() if not backward else contextlib.nullcontext()
     try:
         with (
@@ -229,7 +256,7 @@ def trace(
             _forward_in_place(model, program, tuple(arguments)),
         ):
             # Trace after dispatch, because DTensor issues its operators only then.
-            return export_without_checks(
+            exported = export_without_checks(
                 model,
                 (),
                 dict(arguments),
@@ -237,7 +264,11 @@ def trace(
                 strict=False,
                 pre_dispatch=False,
             )
+            _check_constants(exported, packages_of(model))
+            return exported
     except CaptureError as error:
         raise CaptureError(f"{what}: {error}") from None
     except Exception as error:
         raise explain(model, error, what) from error
+    finally:
+        leftovers.forget()

@@ -115,7 +115,9 @@ __all__ = [
     "in_kernel_invocation_manager",
     "inductor_config",
     "is_from_local",
+    "is_known_equal",
     "is_symm_mem_enabled_for_group",
+    "is_traced_tensor",
     "list_mode_options",
     "nn_functions",
     "operator_schemas",
@@ -169,6 +171,22 @@ def operator_schemas(name: str) -> list[torch.FunctionSchema]:
 def to_dtypes(types: Sequence[Any]) -> list[torch.dtype | None]:
     """Element types that an operator gets as numbers."""
     return symmetric_memory._maybe_convert_scalar_types_to_dtypes(list(types))
+
+
+def is_traced_tensor(value: torch.Tensor) -> bool:
+    """Whether a tensor exists in a trace only, and has no values."""
+    from torch._subclasses.functional_tensor import FunctionalTensor
+
+    return isinstance(value, (FakeTensor, FunctionalTensor))
+
+
+def is_known_equal(sizes: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether sizes, of which some are symbols, are equal whatever the symbols stand for."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    return len(sizes) == len(others) and all(
+        statically_known_true(one == other) for one, other in zip(sizes, others)
+    )
 
 
 # What torch.autograd.grad calls.
