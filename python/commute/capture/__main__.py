@@ -4,6 +4,7 @@
 From the command line:
 
     python -m commute.capture transformers:config.json --tp 8 --seq 4096 -o DIR
+    python -m commute.capture package.module:build --world 8 -o DIR
 """
 
 import argparse
@@ -48,7 +49,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Write the programs of all ranks of a parallel model, and the program of a"
         " single device, as archives. Needs no weights, no GPU and no other process.",
     )
-    parser.add_argument("model", metavar="transformers:CONFIG.json", help="a model's configuration")
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="transformers:CONFIG.json, a model's configuration; or PACKAGE.MODULE:FUNCTION, a"
+        " function of a rank and the number of ranks that returns (module, arguments)",
+    )
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True)
     axis = parser.add_mutually_exclusive_group(required=True)
     axis.add_argument(
@@ -56,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     axis.add_argument(
         "--ep", type=_positive, metavar="N", help="expert parallelism, by the model's ep_plan"
+    )
+    axis.add_argument(
+        "--world", type=_positive, metavar="N", help="ranks, for which the function is called"
     )
     parser.add_argument(
         "--seq", type=_positive, default=128, metavar="N", help="tokens (default 128)"
@@ -98,9 +107,20 @@ def _arguments(options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
 
 
 def _run(options: argparse.Namespace) -> Capture:
+    if options.world:
+        return capture(
+            options.model,
+            world=options.world,
+            backward=options.backward,
+            ranks=options.ranks,
+            folder=options.output,
+        )
     kind, _, path = options.model.partition(":")
     if kind != "transformers" or not path:
-        raise CaptureError(f"{options.model!r} is not a model; expected transformers:CONFIG.json")
+        raise CaptureError(
+            f"{options.model!r} is not a model; expected transformers:CONFIG.json, or"
+            " PACKAGE.MODULE:FUNCTION with --world"
+        )
     config = transformers_models.read_configuration(path)
     if options.layers:
         transformers_models.set_layers(config, options.layers)
@@ -134,6 +154,8 @@ def main(arguments: list[str] | None = None) -> int:
     print(result.relations)
     for constant in result.constants_of_rank[:8]:
         print(f"depends on the rank: {constant}")
+    for text in result.ambiguities:
+        print(f"not stated: {text}")
     if result.reference_refusal:
         print(f"no reference.pt2: {result.reference_refusal}")
     print(f"captured in {time.perf_counter() - start:.1f} s")

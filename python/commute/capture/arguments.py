@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
-from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Shard
 
+from commute.capture.axes import Axes
 from commute.capture.errors import CaptureError
 from commute.capture.local_model import fake_like, local_shape, materialized
 from commute.capture.placements import AxisPlacements
-from commute.capture.ranks import axis_names
 from commute.torch.compatibility import FakeTensorMode, pytree
 
 
@@ -55,8 +54,11 @@ def _without_memory(values: Any, mode: FakeTensorMode, device: str) -> Any:
 class Arguments:
     """Named arguments. A tensor in an argument is identified by its path: x, cache['k'][0]."""
 
-    def __init__(self, named: Mapping[str, Any], mesh: DeviceMesh) -> None:
-        self.named, self._mesh = dict(named), mesh
+    def __init__(self, named: Mapping[str, Any], axes: Axes, device: str) -> None:
+        """
+        device: the type of the device that the model runs on.
+        """
+        self.named, self._axes, self._device = dict(named), axes, device
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         for name, value in self.named.items():
@@ -77,7 +79,7 @@ class Arguments:
     def of_rank(self, mode: FakeTensorMode) -> dict[str, Any]:
         """Returns the inputs of this rank's program: local shards of DTensors, and all other
         values unchanged."""
-        device = self._mesh.device_type
+        device = self._device
 
         def shard(value: DTensor) -> torch.Tensor:
             return fake_like(mode, local_shape(value), value, device)
@@ -98,8 +100,7 @@ class Arguments:
         self, mode: FakeTensorMode, placements: Mapping[str, AxisPlacements]
     ) -> dict[str, Any]:
         """Returns the arguments on a single device: sharded values are passed whole."""
-        device = self._mesh.device_type
-        sizes = dict(zip(axis_names(self._mesh), self._mesh.mesh.shape))
+        device, sizes = self._device, self._axes.sizes
 
         def whole(path: str, value: Any) -> Any:
             if isinstance(value, DTensor):
@@ -109,7 +110,7 @@ class Arguments:
             value = _without_memory(value, mode, device)
             for axis, placement in placements.get(path, {}).items():
                 if isinstance(placement, Shard):
-                    value = torch.cat([value] * int(sizes[axis]), placement.dim)
+                    value = torch.cat([value] * sizes[axis], placement.dim)
             return value
 
         def all_of(name: str, value: Any) -> Any:

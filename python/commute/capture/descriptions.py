@@ -10,11 +10,11 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
-from torch.export import ExportedProgram
 
 from commute.capture import rank_constants
 from commute.capture.axes import Axes
 from commute.capture.errors import CaptureError
+from commute.capture.inferred_relations import Inferred, InferredRelations
 from commute.capture.local_model import ReturnedTensor
 from commute.capture.placements import (
     AxisPlacements,
@@ -27,10 +27,9 @@ from commute.capture.placements import (
 from commute.capture.rank_records import (
     RankRecord,
     TensorRecord,
-    gradient_names,
-    shapes_of_outputs,
 )
 from commute.capture.ranks import axis_names, groups_by_name, groups_of_axis
+from commute.torch.known_groups import known_groups
 from commute.torch.process_groups import framework_name, lists_of
 
 
@@ -62,6 +61,28 @@ def name_groups(mesh: DeviceMesh) -> tuple[dict[str, str], dict[str, Any]]:
         own[name] = called
         members[called] = ranks
     members.setdefault("0", {"ranks": everyone})
+    return own, members
+
+
+def name_groups_of_process(axes: Axes) -> tuple[dict[str, str], dict[str, Any]]:
+    """As `name_groups`, for all groups of a process that stands for one rank. Ranks have one
+    name for the groups that are made for all of them alike."""
+    own: dict[str, str] = {}
+    members: dict[str, Any] = {}
+    default = str(dist.group.WORLD.group_name) if dist.group.WORLD else ""
+    called_by_members = {str(groups): name for name, groups in axes.groups.items()}
+    for name in known_groups.names():
+        groups = known_groups.find(name)
+        if groups is None:
+            continue
+        common = known_groups.common_name(name)
+        called = called_by_members.get(str(groups)) or framework_name(name) or common
+        ranks = {"ranks": groups[0] if len(groups) == 1 else groups}
+        if name == default or members.get(called, ranks) != ranks:
+            called = default if name == default else common
+        own[name] = called
+        members[called] = ranks
+    members.setdefault(default or "0", {"ranks": axes.ranks})
     return own, members
 
 
@@ -146,8 +167,10 @@ class Descriptions:
         replicated: frozenset[str] = frozenset(),
         states_plain_parameters: bool = False,
         stated_outputs: Mapping[str, AxisPlacements] | None = None,
+        inferred: InferredRelations | None = None,
     ) -> None:
         """
+        inferred: what is known of plain tensors of ranks that have models of their own.
         stated_inputs, stated_outputs: by argument, and by name or index of an output.
         replicated: the plain parameters and buffers that are known to be equal on all ranks.
         states_plain_parameters: the user states that all others are, too.
@@ -156,7 +179,10 @@ class Descriptions:
         self.stated_inputs, self.is_function = stated_inputs, is_function
         self._stated_outputs = dict(stated_outputs or {})
         self._replicated, self._states_plain_parameters = replicated, states_plain_parameters
+        self._inferred = inferred
+        self._plain: Mapping[str, Inferred] = inferred.parameters if inferred else {}
         self.inputs: dict[str, AxisPlacements] = {}
+        self._relations_of_rank: dict[int, dict[str, str]] = {}
         self._relations: dict[str, str] = {}
         self._returned: Sequence[ReturnedTensor] = ()
         # By parameter: the index of its gradient among the ranks' outputs, and the relation.
@@ -204,10 +230,12 @@ class Descriptions:
             elif name not in whole:
                 self._local.add(name)
 
-    def add_reference(self, program: ExportedProgram, backward: bool) -> None:
-        """Records the outputs of the program on a single device."""
-        self._whole_shapes = shapes_of_outputs(program)
-        self._whole_gradients = gradient_names(program) if backward else {}
+    def add_reference(
+        self, shapes: Sequence[tuple[int, ...] | None], gradients: Mapping[str, int]
+    ) -> None:
+        """Records the outputs of the program on a single device: their shapes, and by parameter
+        the index of its gradient among them."""
+        self._whole_shapes, self._whole_gradients = shapes, gradients
 
     #
     # Inputs and outputs
@@ -221,6 +249,8 @@ class Descriptions:
         of_caller = next(
             (axes for name, axes in self.stated_inputs.items() if is_part_of(path, name)), {}
         )
+        if self._inferred is not None and not of_caller and path not in record.input_placements:
+            return self._inferred.placements_of_input(path)
         stated = {**record.input_placements.get(path, {}), **of_caller}
         placements: AxisPlacements = {}
         for axis in self.axes.names:
@@ -257,6 +287,9 @@ class Descriptions:
         for name, index in record.gradients.items():
             original = record.parameters.get(name)
             if original is None:
+                continue
+            if original.placements is None and name in self._plain:
+                self._gradients[name] = index, self._plain[name].gradient or f"gradient({name})"
                 continue
             if original.placements is None:
                 is_known = self._is_replicated(name) and name not in self._local
@@ -358,6 +391,10 @@ class Descriptions:
             if original is not None and original.placements is not None:
                 placements[name] = {**everywhere, **original.placements}, original.shape
                 self._relations[name] = self._relation_of(name, original)
+            elif original is not None and name in self._plain:
+                self._add_inferred(record.rank, name, self._plain[name])
+                if (known := self._plain[name].placements) is not None:
+                    placements[name] = known, self._plain[name].shape
             elif original is not None and self._is_replicated(name):
                 placements[name] = everywhere, original.shape
                 if name not in self._local:
@@ -376,6 +413,12 @@ class Descriptions:
                 if (stated := self._in_words(axes, shape, record.groups))
             },
         }
+
+    def _add_inferred(self, rank: int, name: str, inferred: Inferred) -> None:
+        if inferred.relation is not None:
+            self._relations[name] = inferred.relation
+        if rank in inferred.of_rank:
+            self._relations_of_rank.setdefault(rank, {})[name] = inferred.of_rank[rank]
 
     @staticmethod
     def _relation_of(name: str, tensor: TensorRecord) -> str:
@@ -429,7 +472,8 @@ class Descriptions:
         return self._sidecars, tuple(found)
 
     def relations(self) -> dict[str, Any]:
-        premises = list(self._premises)
+        premises = [*self._premises, *(self._inferred.premises() if self._inferred else ())]
+        of_rank = [self._relations_of_rank.get(rank, {}) for rank in self.axes.ranks]
         if self._states_plain_parameters:
             premises.append(
                 "plain parameters and buffers are equal on all ranks (plain_parameters)"
@@ -438,6 +482,7 @@ class Descriptions:
             "version": 1,
             "mesh": dict(self.axes.groups),
             "inputs": self._relations,
+            **({"inputs_of_rank": of_rank} if any(of_rank) else {}),
             "outputs": self._output_relations(),
             **({"premises": premises} if premises else {}),
         }

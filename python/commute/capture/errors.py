@@ -55,7 +55,7 @@ def is_of_model(path: str, packages: Collection[str] | None = None) -> bool:
 def _place(model: nn.Module, trace: TracebackType | None) -> tuple[str, str]:
     """Returns the innermost module of the model, and the last line outside of libraries."""
     names = {id(module): name for name, module in model.named_modules()}
-    packages = packages_of(model)
+    packages = packages_of(model) or None
     module, line = "", ""
     for frame, number in traceback.walk_tb(trace):
         owner = frame.f_locals.get("self", frame.f_locals.get("module"))
@@ -84,8 +84,11 @@ def _statement(trace: TracebackType | None) -> str:
     return f"{frames[-1].line} ({frames[-1].filename}:{frames[-1].lineno})"
 
 
-def explain(model: nn.Module, error: BaseException, what: str) -> CaptureError:
-    """Restates an error of a trace in terms of the model."""
+def explain(
+    model: nn.Module, error: BaseException, what: str, subject: str | None = None
+) -> CaptureError:
+    """Restates an error of a trace in terms of the model, whose class is its name unless a
+    `subject` is given."""
     module, line = _place(model, error.__traceback__)
     text = str(error).strip()
     first = next((part.strip() for part in text.splitlines() if part.strip()), "")
@@ -94,6 +97,7 @@ def explain(model: nn.Module, error: BaseException, what: str) -> CaptureError:
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
     meaning = next((said for key, said in _MEANINGS if key in names or key in text), "")
     reason = f"{meaning}: {first}" if meaning else f"{type(error).__name__}: {first}"
-    where = f"{module or type(model).__name__} cannot be captured"
+    verb = "built" if subject else "captured"
+    where = f"{subject or module or type(model).__name__} cannot be {verb}"
     at = f" ({line})" if line else ""
     return CaptureError(f"{what}: {where}{at}: {reason}")

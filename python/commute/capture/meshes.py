@@ -2,6 +2,7 @@
 """The mesh of a model, where the caller names none."""
 
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 
+from commute.capture.axes import OF_TENSORS, Axes
 from commute.capture.errors import CaptureError
 from commute.torch.compatibility import root_of_mesh
 from commute.torch.known_groups import Ranks, known_groups, world_groups
@@ -107,6 +109,49 @@ def _make(groups: Sequence[str], ranks: torch.Tensor) -> DeviceMesh:
         mesh=ranks,
         mesh_dim_names=tuple(names),
     )
+
+
+def find_axes(model: nn.Module, mesh: DeviceMesh | None) -> Axes:
+    """The axes of the process, whether or not they are those of one mesh: those of `mesh` and
+    of the meshes of a model's DTensors, and the process groups of all ranks with other
+    members. There is one with all ranks, named "world" if nobody else names it."""
+    found: dict[str, Ranks] = {}
+
+    aliases: dict[str, list[str]] = {}
+
+    def add(name: str, groups: Ranks) -> None:
+        known = next((axis for axis, other in found.items() if other == groups), None)
+        if known is not None and name != known:
+            aliases[known].append(name)
+        elif name not in found:
+            found[name] = groups
+            aliases[name] = []
+
+    for one in [*([mesh] if mesh else []), *_meshes_of(model)]:
+        for name, groups in Axes.of_mesh(one).groups.items():
+            add(name, groups)
+    named = _named_groups()
+    for name, groups in sorted(named, key=lambda item: not OF_TENSORS.fullmatch(item[0])):
+        add(name, groups)
+    add("world", [[*range(dist.get_world_size())]])
+    return Axes(found, {name: tuple(dict.fromkeys(others)) for name, others in aliases.items()})
+
+
+def _named_groups() -> list[tuple[str, Ranks]]:
+    """The groups of all ranks with several members, by names that all ranks have for them."""
+    world = dist.group.WORLD
+    default = str(world.group_name) if world else ""
+    found: list[tuple[str, Ranks]] = []
+    for name in known_groups.names():
+        groups = world_groups(name)
+        if groups is None or len(groups[0]) == 1 or name == default:
+            continue
+        # Relations name axes by words.
+        called = re.sub(r"\W", "_", framework_name(name))
+        called = called or f"group{known_groups.common_name(name)}"
+        if all(called != other or groups == members for other, members in found):
+            found.append((called, groups))
+    return found
 
 
 def find_mesh(model: nn.Module) -> DeviceMesh:

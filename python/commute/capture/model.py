@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import gc
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,11 +31,15 @@ from commute.capture.descriptions import (
     name_groups,
 )
 from commute.capture.errors import CaptureError, packages_of
+from commute.capture.factories import find_factory
+from commute.capture.factory_capture import CapturedRank, Settings, capture_processes
+from commute.capture.inferred_relations import InferredRelations
 from commute.capture.local_model import LocalModel, is_parallel
 from commute.capture.meshes import find_mesh
-from commute.capture.rank_records import record
+from commute.capture.rank_records import gradient_names, record, shapes_of_outputs
 from commute.capture.ranks import acting_as_rank, check_groups, fake_mesh
 from commute.capture.tracing import trace
+from commute.torch.compatibility import pytree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,10 +64,20 @@ class Capture:
     relations: Path
     constants_of_rank: tuple[rank_constants.RankConstant, ...]
     """The constants that differ between the programs of the captured ranks."""
+    ambiguities: tuple[str, ...] = ()
+    """Parameters of ranks whose relation has several readings, each with the entry of
+    relations.json that settles it. Only a capture by a factory lists them."""
+    axes: Axes | None = None
+    """The axes of the process groups, with all of their names, after a capture by a factory."""
+    memory: int | None = None
+    """The bytes that the largest process of a capture by a factory took of its own."""
 
     def relations_with(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the content of `relations` in which the entries of `more` replace those of
-        the same names. An entry that is None removes the captured one."""
+        the same names. An entry that is None removes the captured one. An axis may have any of
+        its names."""
+        if self.axes is not None:
+            more = pytree.tree_map_only(str, self.axes.in_own_names, dict(more))
         stated: dict[str, Any] = json.loads(self.relations.read_text(encoding="utf-8"))
         for key, value in more.items():
             known = stated.get(key)
@@ -95,7 +110,10 @@ def _mesh_of(mesh: DeviceMesh | Mapping[str, int] | None, model: nn.Module) -> D
 
 
 def _ranks_of(mesh: DeviceMesh, ranks: Literal["all"] | Sequence[int]) -> list[int]:
-    known = sorted(int(rank) for rank in mesh.mesh.flatten().tolist())
+    return _wanted(ranks, sorted(int(rank) for rank in mesh.mesh.flatten().tolist()))
+
+
+def _wanted(ranks: Literal["all"] | Sequence[int], known: list[int]) -> list[int]:
     if ranks == "all":
         return known
     if isinstance(ranks, (str, int)) or not ranks:
@@ -200,26 +218,30 @@ class _Capturing:
                     "reference: the model calls collectives itself, so it cannot run on a single"
                     " device"
                 )
-            self.descriptions.add_reference(program, self.backward)
+            self.descriptions.add_reference(
+                shapes_of_outputs(program), gradient_names(program) if self.backward else {}
+            )
             path = self.folder / "reference.pt2"
             archives.save(program, path)
         nodes = len(program.graph.nodes)
         return CapturedProgram(path, None, nodes, time.perf_counter() - start)
 
-    def finish(self) -> tuple[rank_constants.RankConstant, ...]:
-        """Writes the sidecars and relations, which depend on all ranks."""
-        sidecars, constants = self.descriptions.sidecars()
-        for rank, sidecar in sidecars.items():
-            archives.add_sidecar(self.folder / f"rank{rank}.pt2", sidecar)
-        text = json.dumps(self.descriptions.relations(), indent=1) + "\n"
-        (self.folder / "relations.json").write_text(text, encoding="utf-8")
-        return constants
+
+def _write(descriptions: Descriptions, folder: Path) -> tuple[rank_constants.RankConstant, ...]:
+    """Writes the sidecars and relations, which depend on all ranks."""
+    sidecars, constants = descriptions.sidecars()
+    for rank, sidecar in sidecars.items():
+        archives.add_sidecar(folder / f"rank{rank}.pt2", sidecar)
+    text = json.dumps(descriptions.relations(), indent=1) + "\n"
+    (folder / "relations.json").write_text(text, encoding="utf-8")
+    return constants
 
 
 def capture(
-    model: nn.Module | Callable[..., Any],
-    example_args: Any,
+    model: nn.Module | Callable[..., Any] | str,
+    example_args: Any = None,
     *,
+    world: int | None = None,
     mesh: DeviceMesh | Mapping[str, int] | None = None,
     plan: Any = None,
     backward: bool = False,
@@ -228,7 +250,7 @@ def capture(
     folder: str | Path = "out",
     input_placements: Mapping[str, Mapping[str, Any]] | None = None,
     output_placements: Mapping[str | int, Mapping[str, Any]] | None = None,
-    reference: nn.Module | Callable[..., Any] | None = None,
+    reference: nn.Module | Callable[..., Any] | str | None = None,
     plain_parameters: Literal["unknown", "replicated"] = "unknown",
 ) -> Capture:
     """Writes the program of every rank, and of a single device, as torch.export archives.
@@ -236,8 +258,13 @@ def capture(
     model: a module with DTensor parameters (parallelize_module, fully_shard); a module on
         a single device, together with `plan`; a model of transformers, whose own plan is
         applied; or a function that calls collectives. Weights may be on the meta device.
+        With `world`: a factory build(rank, world), or its name "package.module:function",
+        which returns the module of a rank, (module, args) or (module, args, forward), where
+        forward(module, *args) calls the module.
     example_args: a tuple of positional or a dict of keyword arguments, as passed on this
         rank.
+    world: the number of ranks that have models of their own. The factory is called in a process
+        for each, forked from this one, and for the reference as build(0, 1).
     mesh: the DeviceMesh of the model, or axis sizes such as {"tp": 8}. With axis sizes, the
         ranks exist only during the capture. None: the mesh of the model's DTensors or, if it has
         none, the mesh whose axes have the process groups, named as the framework that made
@@ -254,7 +281,8 @@ def capture(
         placements.
     output_placements: {name or index of an output: {axis: placement}} for plain outputs that
         are not whole, such as a new cache of the rank's own heads.
-    reference: the model on a single device, if that is not `model` without its collectives.
+    reference: the model on a single device, if that is not `model` without its collectives. With
+        `world`: another factory, or a module.
     plain_parameters: whether the plain parameters and buffers of a model that is parallel
         already are equal on all ranks. Nothing says so by default: the ranks' modules may
         each have their own. A plan leaves them as they are, so they are known then.
@@ -262,13 +290,34 @@ def capture(
     Raises CaptureError if a rank's program cannot be captured. If only the program of the
     single device cannot be captured, `reference_refusal` of the result states why.
     """
+    if world is not None:
+        if plan is not None or isinstance(mesh, DeviceMesh):
+            raise CaptureError(
+                "with world=, the factory applies the plan and makes the mesh; leave plan out, and"
+                " pass axis sizes as mesh if the axes need names"
+            )
+        return _capture_by_factory(
+            model,
+            world,
+            Settings(example_args, mesh, backward, dynamic_shapes),
+            ranks=ranks,
+            folder=Path(folder),
+            input_placements=input_placements or {},
+            output_placements=output_placements or {},
+            reference=reference,
+            plain_parameters=plain_parameters,
+        )
+    if isinstance(model, str) or isinstance(reference, str):
+        raise CaptureError("a factory is named; pass world=, the number of ranks")
+    if example_args is None:
+        raise CaptureError("no example arguments are passed")
     transformers_models.register_caches()
     module = model if isinstance(model, nn.Module) else _FunctionModule(model)
     mesh = _mesh_of(mesh, module)
     wanted = _ranks_of(mesh, ranks)
     folder = Path(folder)
-    arguments = Arguments(named_arguments(module.forward, example_args), mesh)
     axes = Axes.of_mesh(mesh)
+    arguments = Arguments(named_arguments(module.forward, example_args), axes, mesh.device_type)
     ranks_of_tensors = {path: value.dim() for path, value in arguments.tensors()}
     stated = check_stated_inputs(
         input_placements or {}, tuple(arguments.named), ranks_of_tensors, axes
@@ -310,6 +359,83 @@ def capture(
             captured_reference = capturing.reference(whole)
         except CaptureError as error:
             refusal = str(error)
-    constants = capturing.finish()
+    constants = _write(descriptions, folder)
     relations = folder / "relations.json"
     return Capture(folder, programs, captured_reference, refusal, relations, constants)
+
+
+def _capture_by_factory(
+    model: Any,
+    world: int,
+    settings: Settings,
+    *,
+    ranks: Literal["all"] | Sequence[int],
+    folder: Path,
+    input_placements: Mapping[str, Mapping[str, Any]],
+    output_placements: Mapping[str | int, Mapping[str, Any]],
+    reference: Any,
+    plain_parameters: str,
+) -> Capture:
+    if not isinstance(world, int) or world < 1:
+        raise CaptureError(f"world is {world!r}; expected the number of ranks")
+    if settings.mesh and math.prod(settings.mesh.values()) != world:
+        raise CaptureError(f"mesh={dict(settings.mesh)} does not have world={world} ranks")
+    factory = find_factory(model)
+    wanted = _wanted(ranks, [*range(world)])
+    if reference is None:
+        reference = factory
+    elif not isinstance(reference, nn.Module):
+        reference = find_factory(reference)
+    folder.mkdir(parents=True, exist_ok=True)
+    whole, captured, memory = capture_processes(factory, world, wanted, settings, folder, reference)
+    records = [rank.record for rank in captured]
+    first = records[0]
+    for other in records:
+        if other.axes != first.axes:
+            raise CaptureError(
+                f"ranks {first.rank} and {other.rank} have other process groups:"
+                f" {', '.join(first.axes.names)}, and {', '.join(other.axes.names)}"
+            )
+    inferred = None
+    if isinstance(whole, CapturedRank) and plain_parameters == "unknown":
+        inferred = InferredRelations(records, whole.record)
+    dims = {path: len(tensor.shape) for path, tensor in first.arguments.items()}
+    descriptions = Descriptions(
+        first.axes,
+        check_stated_inputs(input_placements, first.argument_names, dims, first.axes),
+        is_function=False,
+        states_plain_parameters=plain_parameters == "replicated",
+        stated_outputs=check_stated_outputs(output_placements, first.axes),
+        inferred=inferred,
+    )
+    if isinstance(whole, CapturedRank):
+        descriptions.add_reference(whole.record.shapes, whole.record.gradients)
+    for one in records:
+        descriptions.add(one)
+    constants = _write(descriptions, folder)
+    refusal, program = None, None
+    if isinstance(whole, CapturedRank):
+        archives.add_sidecar(
+            folder / "reference.pt2",
+            {"version": 1, "rank": 0, "groups": dict(whole.record.groups), "inputs": {}},
+        )
+        program = CapturedProgram(folder / "reference.pt2", None, whole.nodes, whole.seconds)
+    else:
+        refusal = str(whole)
+    programs = tuple(
+        CapturedProgram(
+            folder / f"rank{rank.record.rank}.pt2", rank.record.rank, rank.nodes, rank.seconds
+        )
+        for rank in captured
+    )
+    return Capture(
+        folder,
+        programs,
+        program,
+        refusal,
+        folder / "relations.json",
+        constants,
+        tuple(inferred.ambiguities) if inferred else (),
+        first.axes,
+        memory,
+    )

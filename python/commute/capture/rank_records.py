@@ -3,6 +3,7 @@
 another."""
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,19 @@ from commute.capture.arguments import Arguments
 from commute.capture.axes import Axes
 from commute.capture.local_model import BelievedInput, LocalModel, ReturnedTensor
 from commute.capture.placements import AxisPlacements, of_dtensor
-from commute.torch.compatibility import pytree
+from commute.torch.compatibility import is_traced_tensor, pytree, unset_fake_temporarily
+
+ATTRIBUTES = (
+    # Megatron
+    "tensor_model_parallel",
+    "partition_dim",
+    "partition_stride",
+    "sequence_parallel",
+    "allreduce",
+    # vLLM and SGLang
+    "output_dim",
+    "input_dim",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +41,10 @@ class TensorRecord:
     """Those of the DTensor that it is; None for a plain tensor."""
     sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """The sizes of the axes of the DTensor's mesh."""
+    attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """What a framework notes at a parameter: of ATTRIBUTES, those that it has."""
+    digest: str | None = None
+    """Equal for tensors with equal values; None if the values are not known."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +73,8 @@ class RankRecord:
     """By parameter, the index of its gradient among the outputs."""
     outline: rank_constants.Outline
     constant_inputs: Sequence[str]
+    shapes: Sequence[tuple[int, ...] | None]
+    """Of the program's outputs."""
 
 
 def hints(shape: Sequence[Any]) -> tuple[int, ...] | None:
@@ -86,11 +105,44 @@ def shapes_of_outputs(program: ExportedProgram) -> tuple[tuple[int, ...] | None,
     return tuple(hints(v.shape) if isinstance(v, torch.Tensor) else None for v in values)
 
 
-def _of_tensor(value: torch.Tensor) -> TensorRecord:
+def _digest(value: torch.Tensor) -> str | None:
+    """Returns a digest of a tensor's values; None if it has none."""
+    if value.is_meta or is_traced_tensor(value) or value.layout is not torch.strided:
+        return None
+    # Capture replaces the tensors of the model by fake ones, and makes new ones here.
+    with unset_fake_temporarily():
+        plain = value.detach().cpu().contiguous().view(-1).view(torch.uint8)
+        return hashlib.sha256(plain.numpy().tobytes()).hexdigest()
+
+
+def _of_tensor(value: torch.Tensor, with_values: bool) -> TensorRecord:
     shape = tuple(int(size) for size in value.shape)
     if isinstance(value, DTensor):
         return TensorRecord(shape, of_dtensor(value), Axes.of_mesh(value.device_mesh).sizes)
-    return TensorRecord(shape, None)
+    if not with_values:
+        return TensorRecord(shape, None)
+    found = {name: getattr(value, name) for name in ATTRIBUTES if hasattr(value, name)}
+    plain = {k: v for k, v in found.items() if isinstance(v, (bool, int, str))}
+    return TensorRecord(shape, None, attributes=plain, digest=_digest(value))
+
+
+def _with_parts(record: TensorRecord, owner: Any) -> TensorRecord:
+    """Adds the sizes of the parts of a packed parameter, which vLLM's layers state."""
+    parts = getattr(owner, "output_sizes", None)
+    if "output_dim" not in record.attributes or not isinstance(parts, (list, tuple)):
+        return record
+    if not parts or not all(isinstance(part, int) for part in parts):
+        return record
+    attributes = {**record.attributes, "output_sizes": tuple(parts)}
+    return dataclasses.replace(record, attributes=attributes)
+
+
+def _parameters(local: LocalModel, with_values: bool) -> dict[str, TensorRecord]:
+    owners = dict(local.model.named_modules())
+    return {
+        name: _with_parts(_of_tensor(value, with_values), owners.get(name.rpartition(".")[0]))
+        for name, value in local.parameters().items()
+    }
 
 
 def record(
@@ -102,10 +154,13 @@ def record(
     axes: Axes,
     groups: Mapping[str, Any],
     backward: bool,
+    with_values: bool = False,
 ) -> RankRecord:
     """Returns what is known of a rank's program. Call this inside the context of `local`.
 
     groups: the process groups that the program uses.
+    with_values: also records the values of plain tensors, by digest, and the attributes of
+        parameters. It is of use where each rank has a model of its own.
     """
     paths = {
         name: path
@@ -120,9 +175,9 @@ def record(
         rank,
         axes,
         dict(groups),
-        {name: _of_tensor(value) for name, value in local.parameters().items()},
+        _parameters(local, with_values),
         archives.parameter_names(program),
-        {path: _of_tensor(value) for path, value in arguments.tensors()},
+        {path: _of_tensor(value, with_values) for path, value in arguments.tensors()},
         tuple(arguments.named),
         paths,
         dict(local.input_placements),
@@ -132,4 +187,5 @@ def record(
         gradient_names(program) if backward else {},
         rank_constants.outline(program),
         rank_constants.constant_inputs(program),
+        shapes_of_outputs(program),
     )

@@ -28,8 +28,9 @@ from commute.torch.compatibility import (
 from commute.torch.known_groups import known_groups
 
 
-def start_fake_processes(world_size: int) -> None:
-    """Creates a default process group whose ranks exist only in this process."""
+def start_fake_processes(world_size: int, rank: int = 0) -> None:
+    """Creates a default process group whose ranks exist only in this process, which stands for
+    one of them."""
     from commute.torch.compatibility import FakeStore
 
     if dist.is_initialized():
@@ -39,7 +40,7 @@ def start_fake_processes(world_size: int) -> None:
                 f" {world_size}; call torch.distributed.destroy_process_group() first"
             )
         return
-    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=world_size)
+    dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=world_size)
 
 
 def fake_mesh(axes: Mapping[str, int], device_type: str = "cpu") -> DeviceMesh:

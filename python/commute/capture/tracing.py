@@ -200,6 +200,28 @@ def _call_with_hooks(model: nn.Module, forward: Callable[..., Any]) -> Callable[
     return call
 
 
+def _calling_model(model: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
+    """Wraps a function that calls the model, whose own forward and hooks it finds: during a
+    trace, the model has others."""
+    own = model.__dict__.get("forward")
+    hooks = model._forward_pre_hooks, model._forward_hooks
+
+    @functools.wraps(forward)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        traced = model.__dict__.pop("forward", None)
+        quiet = model._forward_pre_hooks, model._forward_hooks
+        if own is not None:
+            model.__dict__["forward"] = own
+        model._forward_pre_hooks, model._forward_hooks = hooks
+        try:
+            return forward(*args, **kwargs)
+        finally:
+            model._forward_pre_hooks, model._forward_hooks = quiet
+            model.__dict__["forward"] = traced
+
+    return call
+
+
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
     """Silences PyTorch's logs of exceptions, which are raised again in terms of the model."""
@@ -237,14 +259,19 @@ def trace(
     dynamic_shapes: Mapping[str, Any] | None,
     what: str,
     for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
+    forward: Callable[..., Any] | None = None,
 ) -> ExportedProgram:
     """Returns the program of the rank that this process stands for. Call it inside the
     context of `local`.
 
     for_model: converts a rank's plain tensors to the arguments of the model.
+    forward: a function of the arguments that calls the model; None: the model's own.
     """
     model = local.model
-    forward = _call_with_hooks(model, model.forward)
+    if forward is None:
+        forward = _call_with_hooks(model, model.forward)
+    else:
+        forward = _calling_model(model, forward)
     leftovers = Leftovers(model)
     program = _program_forward(local, forward, backward, for_model, leftovers)
     grad_mode = torch.no_grad() if not backward else contextlib.nullcontext()

@@ -14,11 +14,13 @@ from commute.verification import Verification, verify
 
 
 def check(
-    model: nn.Module | Callable[..., Any],
-    parallel_model: nn.Module | Callable[..., Any],
-    args: Any,
+    model: nn.Module | Callable[..., Any] | str,
+    parallel_model: Any = None,
+    args: Any = None,
     mesh: DeviceMesh | Mapping[str, int] | None = None,
     *,
+    world: int | None = None,
+    reference: nn.Module | Callable[..., Any] | str | None = None,
     plan: Any = None,
     backward: bool = False,
     relations: Mapping[str, Any] | None = None,
@@ -36,6 +38,10 @@ def check(
     parallel_model: the model as the ranks run it: with DTensor parameters, with collectives
         of its own, or `model` itself together with a `plan`.
     args: the example arguments on one device, as for `capture`.
+    world: the number of ranks that have models of their own. `model` is then a factory
+        build(rank, world), or its name "package.module:function", and the second argument is
+        that of the example arguments, as for `capture`.
+    reference: with `world`, another factory or a module for the model on one device.
     mesh: the DeviceMesh, or axis sizes such as {"tp": 8}; None where the model's DTensors or
         the process groups say it, as for `capture`.
     backward: also check the gradients of all parameters.
@@ -45,20 +51,27 @@ def check(
     folder: where to keep the captured programs.
 
         assert commute.torch.check(model, parallel, (x,), {"tp": 2})
+        assert commute.torch.check(build, (x,), world=2)
 
     Raises CaptureError if a program cannot be captured.
     """
+    if world is None and (parallel_model is None or reference is not None):
+        raise CaptureError(
+            "pass the model on one device and the parallel model; or a factory, with world= and"
+            " perhaps reference="
+        )
     with tempfile.TemporaryDirectory() as temporary:
         captured = capture(
-            parallel_model,
-            args,
+            parallel_model if world is None else model,
+            args if world is None or args is not None else parallel_model,
+            world=world,
             mesh=mesh,
             plan=plan,
             backward=backward,
             folder=folder or temporary,
             input_placements=input_placements,
             output_placements=output_placements,
-            reference=model,
+            reference=model if world is None else reference,
             plain_parameters=plain_parameters,
         )
         if captured.reference is None:

@@ -26,6 +26,7 @@ from torch._subclasses import FakeTensor, FakeTensorMode
 from torch._subclasses.fake_tensor import in_kernel_invocation_manager, unset_fake_temporarily
 from torch.fx import Graph
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes as disable_current_modes
 
 if TYPE_CHECKING:
     from torch._dynamo.utils import counters
@@ -101,6 +102,7 @@ __all__ = [
     "coordinates_of_rank",
     "counters",
     "default_store",
+    "disable_current_modes",
     "enable_python_dispatcher",
     "export_without_checks",
     "flattened_meshes",

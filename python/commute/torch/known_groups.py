@@ -84,14 +84,22 @@ class KnownGroups:
         axis = self._axes.get(name)
         if axis is not None and own in axis:
             return axis
-        return self._find_made(name, own)
+        alike = self._find_alike(name, own)
+        return [[*group.ranks] for group in alike] if alike else None
 
-    def _find_made(self, name: str, own: list[int]) -> Ranks | None:
+    def common_name(self, name: str) -> str:
+        """A name that all ranks have for their groups of an axis: that of the first one that was
+        made. Each rank's own group may have another."""
+        own = group_ranks_by_name(name)
+        alike = self._find_alike(name, own) if own is not None else []
+        return alike[0].name if alike else name
+
+    def _find_alike(self, name: str, own: list[int]) -> list[_Group]:
         """The groups that were made for other ranks as this one was for its members: each
-        rank is in as many groups of this size and description before."""
+        rank is in as many groups of this size and description before. Empty if not known."""
         group = self._made_group(name, own)
         if group is None:
-            return None
+            return []
         alike = [
             other
             for other in self._made
@@ -106,8 +114,8 @@ class KnownGroups:
                 counts[rank] = counts.get(rank, 0) + 1
         place = places[alike.index(group)]
         if len(place) > 1:
-            return None
-        return [[*other.ranks] for other, its in zip(alike, places) if its == place]
+            return []
+        return [other for other, its in zip(alike, places) if its == place]
 
     def _made_group(self, name: str, own: list[int]) -> _Group | None:
         return next((g for g in self._made if g.name == name and [*g.ranks] == own), None)
