@@ -13,6 +13,20 @@
 using namespace commute;
 using namespace commute::compiler;
 
+static llvm::StringRef getText(equivalence::Verdict verdict) {
+  switch (verdict) {
+  case equivalence::Verdict::Equivalent:
+    return "equivalent";
+  case equivalence::Verdict::OtherLayout:
+    return "other layout";
+  case equivalence::Verdict::Different:
+    return "different";
+  case equivalence::Verdict::NotProven:
+    return "not proven";
+  }
+  llvm_unreachable("a verdict that is not listed");
+}
+
 void compiler::print(const equivalence::VerifyResult &result,
                      llvm::raw_ostream &os) {
   if (result.isEquivalent()) {
@@ -23,11 +37,16 @@ void compiler::print(const equivalence::VerifyResult &result,
          << " drawings show: " << *result.drawn;
     os << '\n';
   }
+  if (result.getVerdict() == equivalence::Verdict::OtherLayout)
+    os << "the values are the same on " << result.numRanks
+       << (result.numRanks == 1 ? " rank" : " ranks")
+       << ", in another layout\n";
   for (const equivalence::Difference &difference : result.differences)
-    os << "different: " << difference.message
+    os << (difference.isLayout ? "other layout: " : "different: ")
+       << difference.message
        << "\n  first:  " << report::describeLocation(difference.first)
        << "\n  second: " << report::describeLocation(difference.second) << '\n';
-  if (result.differences.empty() && result.notProven)
+  if (result.getVerdict() == equivalence::Verdict::NotProven)
     os << "not proven: " << *result.notProven << '\n';
   for (const std::string &note : result.notes)
     os << "  " << note << '\n';
@@ -60,13 +79,14 @@ llvm::json::Object compiler::toJson(const equivalence::VerifyResult &result) {
   for (const equivalence::Difference &difference : result.differences)
     differences.push_back(llvm::json::Object{
         {"message", difference.message},
+        {"kind", difference.isLayout  ? "layout"
+                 : difference.isPlace ? "place"
+                                      : "value"},
         {"first", report::describeLocation(difference.first)},
         {"second", report::describeLocation(difference.second)}});
   llvm::json::Object object{
       {"equivalent", result.isEquivalent()},
-      {"verdict", result.isEquivalent()         ? "equivalent"
-                  : !result.differences.empty() ? "different"
-                                                : "not proven"},
+      {"verdict", getText(result.getVerdict())},
       {"ranks", result.numRanks},
       {"evaluated_ranks", result.numEvaluatedRanks},
       {"ops", static_cast<int64_t>(result.numOps)},

@@ -155,18 +155,18 @@ bool IntegerProof::prove(const Sources &sources, Manner manner) {
 }
 
 void IntegerProof::judge() {
-  if (!result.isEquivalent() || isProven)
+  if (!result.hasEqualValues() || isProven)
     return;
   if (found) {
-    result.differences = std::move(found->differences);
-    result.differences.front().message += describe(found->witness, first);
+    found->differences.front().message += describe(found->witness, first);
+    llvm::append_range(result.differences, std::move(found->differences));
     result.witness = std::move(found->witness);
     result.seedOfDifferences = found->seed;
     return;
   }
   // Names the decision, if it is known.
   comparison.judgeDraws();
-  if (!result.isEquivalent() || !comparison.restsOnDraws())
+  if (!result.hasEqualValues() || !comparison.restsOnDraws())
     return;
   assert((reason || drawn) && "draws were judged before the proof");
   if (reason) {
@@ -188,8 +188,8 @@ llvm::Error IntegerProof::run() {
   if (llvm::Error error = comparison.run(first, second, proves))
     return error;
   result.dropUndecided();
-  if (result.isEquivalent() && comparison.restsOnDraws() && !reason && !drawn &&
-      !isProven)
+  if (result.hasEqualValues() && comparison.restsOnDraws() && !reason &&
+      !drawn && !isProven)
     isProven = prove();
   judge();
   return llvm::Error::success();

@@ -566,11 +566,11 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
                            firstApart + getRoundsApart(reducesSizes));
     }
   }
-  if (result.isEquivalent() && otherSize) {
+  if (result.hasEqualValues() && otherSize) {
     result.notProven = otherSize->reason;
     result.undecided = otherSize;
   }
-  if (result.isEquivalent() && differenceOfTies)
+  if (result.hasEqualValues() && differenceOfTies)
     result.notProven =
         "where elements of a sorted row are equal, the programs may differ: " +
         differenceOfTies->message;
@@ -583,9 +583,9 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
 }
 
 void ProgramComparison::judgeDraws() {
-  if (result.isEquivalent())
+  if (result.hasEqualValues())
     result.notProven = decisions->describeMissed(first, second);
-  if (!result.isEquivalent())
+  if (!result.hasEqualValues())
     return;
   noteUnmetNumbers();
   noteFlagsOfRanks();

@@ -34,10 +34,11 @@ static void checkOutputs(func::FuncOp first, func::FuncOp second,
                          VerifyResult &result) {
   for (auto [index, a, b] :
        llvm::enumerate(getOutputs(first), getOutputs(second))) {
-    auto add = [&, a = a, b = b, index = index](const Twine &what) {
-      result.differences.push_back(
-          {("output " + Twine(index) + " has " + what).str(), a.getLoc(),
-           b.getLoc()});
+    auto add = [&, a = a, b = b,
+                index = index](const Twine &what) -> Difference & {
+      return result.differences.emplace_back(
+          ("output " + Twine(index) + " has " + what).str(), a.getLoc(),
+          b.getLoc());
     };
     auto aType = dyn_cast<RankedTensorType>(a.getType());
     auto bType = dyn_cast<RankedTensorType>(b.getType());
@@ -61,7 +62,8 @@ static void checkOutputs(func::FuncOp first, func::FuncOp second,
         aDensity == tp::Density::Dense && bDensity == tp::Density::Dense;
     if (!bothDense && aType != bType)
       add("type " + toText(bType) + " instead of " + toText(aType) +
-          ": other strides");
+          ": other strides")
+          .isLayout = true;
   }
 }
 
@@ -155,11 +157,13 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
   Operation *culprit = nullptr;
   unsigned before = countNotDense(first, firstStrides, culprit);
   unsigned after = countNotDense(second, secondStrides, culprit);
-  if (after > before)
-    result.differences.push_back(
-        {"the second program gives a collective an input that may not be "
-         "dense where the first does not",
-         first.getLoc(), culprit->getLoc()});
+  if (after > before) {
+    Difference &difference = result.differences.emplace_back(
+        "the second program gives a collective an input that may not be dense "
+        "where the first does not",
+        first.getLoc(), culprit->getLoc());
+    difference.isLayout = true;
+  }
 
   noteOrders(first, second, result);
 

@@ -87,14 +87,33 @@ void VerifyResult::dropUndecided() {
   Undecided cause = *first->cause;
   llvm::erase_if(differences,
                  [](const Difference &own) { return own.cause.has_value(); });
-  // Where values part says nothing if no other difference is left.
-  bool isProven = llvm::any_of(
-      differences, [](const Difference &own) { return !own.isPlace; });
+  // Where values part says nothing if no other difference is left, and other
+  // layouts say nothing about values.
+  bool isProven = llvm::any_of(differences, [](const Difference &own) {
+    return !own.isPlace && !own.isLayout;
+  });
   if (isProven)
     return;
   differences.clear();
   notProven = cause.reason;
   undecided = std::move(cause);
+}
+
+bool VerifyResult::hasEqualValues() const {
+  return !notProven && llvm::all_of(differences, [](const Difference &own) {
+    return own.isLayout;
+  });
+}
+
+Verdict VerifyResult::getVerdict() const {
+  if (isEquivalent())
+    return Verdict::Equivalent;
+  if (hasEqualValues())
+    return Verdict::OtherLayout;
+  // A budget that ran out leaves the values of other layouts open.
+  bool hasOthers = llvm::any_of(
+      differences, [](const Difference &own) { return !own.isLayout; });
+  return hasOthers ? Verdict::Different : Verdict::NotProven;
 }
 
 /// Returns the largest number that a program compares something with, if a
@@ -335,7 +354,7 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
   ofValues.insert_range(getSizesOfValues(secondMain));
   SizeSeries series(*sizes, *secondSizes, ofValues, {firstMain, secondMain});
   for (unsigned attempt = 0; attempt <= SizeSeries::beyond; ++attempt) {
-    if (attempt > 0 && (!result.isEquivalent() || !series.hasSymbols()))
+    if (attempt > 0 && (!result.hasEqualValues() || !series.hasSymbols()))
       break;
     // One more set of sizes suffices, and one with large ones.
     bool isBeyond = attempt == SizeSeries::beyond;
@@ -394,8 +413,8 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     bool sizesFit = !error && comparison.doSizesFit();
     llvm::consumeError(std::move(error));
     // Large sizes may exceed the budget.
-    if (attempt > 0 && (!sizesFit || (isBeyond && result.differences.empty() &&
-                                      result.notProven)))
+    if (attempt > 0 &&
+        (!sizesFit || (isBeyond && result.getVerdict() == Verdict::NotProven)))
       result.notProven.reset();
     else
       series.noteCompared();

@@ -1,17 +1,26 @@
 // What values do not show of results and of collectives' inputs.
 // RUN: split-file %s %t
 // RUN: not commute verify %t/captured.mlir %t/other-strides.mlir | FileCheck %s --check-prefix=STRIDES
-// RUN: not commute verify %t/captured.mlir %t/other-type.mlir | FileCheck %s --check-prefix=TYPE
+// RUN: commute verify --accept-layouts %t/captured.mlir %t/other-strides.mlir | FileCheck %s --check-prefix=STRIDES
+// RUN: not commute verify --json %t/captured.mlir %t/other-strides.mlir | FileCheck %s --check-prefix=JSON
+// RUN: not commute verify --accept-layouts %t/captured.mlir %t/other-type.mlir | FileCheck %s --check-prefix=TYPE
 // RUN: not commute verify %t/captured.mlir %t/other-shape.mlir | FileCheck %s --check-prefix=SHAPE
+// RUN: not commute verify --accept-layouts %t/captured.mlir %t/other-strides-and-values.mlir | FileCheck %s --check-prefix=VALUES
 // RUN: not commute verify %t/captured.mlir %t/not-dense.mlir | FileCheck %s --check-prefix=DENSE
 // RUN: commute verify %t/not-dense.mlir %t/captured.mlir
 // RUN: commute verify %t/maximum.mlir %t/maximum.mlir
 // RUN: not commute verify %t/maximum.mlir %t/no-maximum.mlir
 
-// STRIDES: different: output 0 has type tensor<12x4xf32, #tp.layout<strides = [1, 12]>> instead of tensor<12x4xf32>: other strides
+// STRIDES: the values are the same on 2 ranks, in another layout
+// STRIDES-NEXT: other layout: output 0 has type tensor<12x4xf32, #tp.layout<strides = [1, 12]>> instead of tensor<12x4xf32>: other strides
 // TYPE: different: output 0 has element type bf16 instead of f32
 // SHAPE: different: output 0 has type tensor<4x12xf32> instead of tensor<12x4xf32>
-// DENSE: different: the second program gives a collective an input that may not be dense where the first does not
+// VALUES-NOT: the values are the same
+// VALUES: other layout: output 0 has
+// VALUES: different: output 0 differs
+// JSON: "kind": "layout"
+// JSON: "verdict": "other layout"
+// DENSE: other layout: the second program gives a collective an input that may not be dense where the first does not
 
 //--- captured.mlir
 module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
@@ -29,6 +38,16 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
     %0 = tp.all_gather %x gather_axis 1 group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<4x12xf32>
     %1 = tp.permute %0 [1, 0] : tensor<4x12xf32> -> tensor<12x4xf32, #tp.layout<strides = [1, 12]>>
     return %1 : tensor<12x4xf32, #tp.layout<strides = [1, 12]>>
+  }
+}
+
+//--- other-strides-and-values.mlir
+module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
+  func.func @main(%x: tensor<4x6xf32> {tp.name = "x"}) -> tensor<12x4xf32, #tp.layout<strides = [1, 12]>> {
+    %0 = tp.all_gather %x gather_axis 1 group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<4x12xf32>
+    %1 = tp.map neg(%0) : (tensor<4x12xf32>) -> tensor<4x12xf32>
+    %2 = tp.permute %1 [1, 0] : tensor<4x12xf32> -> tensor<12x4xf32, #tp.layout<strides = [1, 12]>>
+    return %2 : tensor<12x4xf32, #tp.layout<strides = [1, 12]>>
   }
 }
 

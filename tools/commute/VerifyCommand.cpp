@@ -73,6 +73,11 @@ private:
       "strict", cl::sub(command),
       cl::desc("Graphs that are equal for all integers and orders that were "
                "drawn, but not known to be so for others, are not proven")};
+  cl::opt<bool> acceptLayouts{
+      "accept-layouts", cl::sub(command),
+      cl::desc("Succeed if the values are equal, even if some have another "
+               "layout in memory: other strides of an output, an operand of a "
+               "collective that may not be dense")};
   cl::opt<std::string> reportFile{
       "report", cl::sub(command), cl::value_desc("FILE.html"),
       cl::desc("Write the verdict, its premises and both programs as an HTML "
@@ -305,9 +310,17 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
       print(problems, safeOuts());
     }
   }
-  if (!result->differences.empty())
+  switch (result->getVerdict()) {
+  case equivalence::Verdict::Equivalent:
+    return Success;
+  case equivalence::Verdict::OtherLayout:
+    return acceptLayouts ? Success : PropertyFails;
+  case equivalence::Verdict::Different:
     return PropertyFails;
-  return result->notProven ? NotDecided : Success;
+  case equivalence::Verdict::NotProven:
+    return NotDecided;
+  }
+  llvm_unreachable("a verdict that is not listed");
 }
 
 std::unique_ptr<Command> tool::createVerifyCommand() {

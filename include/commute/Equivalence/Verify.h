@@ -79,6 +79,17 @@ struct Difference {
   /// True for the first value in which the programs part, which only says where
   /// another difference begins.
   bool isPlace = false;
+  /// True if only the layout in memory differs: the strides of an output, or an
+  /// operand that has to be dense.
+  bool isLayout = false;
+};
+
+enum class Verdict {
+  Equivalent,
+  /// The values are equal, but some are laid out in memory in another way.
+  OtherLayout,
+  Different,
+  NotProven
 };
 
 /// How one extent was evaluated.
@@ -148,6 +159,9 @@ struct VerifyResult {
   void dropUndecided();
 
   bool isEquivalent() const { return differences.empty() && !notProven; }
+  /// Returns true if nothing but layouts is known to differ.
+  bool hasEqualValues() const;
+  Verdict getVerdict() const;
 };
 
 /// Compares two programs on all ranks: values by evaluation over a prime field,
