@@ -11,6 +11,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/xxhash.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
@@ -272,7 +274,38 @@ uint64_t ScalarFunction::evaluateSquareRoot(uint64_t a) const {
     return 0;
   if (context.isNegative(a))
     return getNotANumber(context);
+  // A root that constants also have, folded or not.
+  if (std::optional<double> number = PrimeField::toFraction(a);
+      number && *number > 0) {
+    double rounded = std::sqrt(*number);
+    uint64_t root = PrimeField::fromDouble(rounded);
+    if (PrimeField::multiply(root, root) == a) {
+      context.noteNumber(root, rounded);
+      return root;
+    }
+  }
   return PrimeField::mix(a, getKey(MapFunction::Sqrt));
+}
+
+/// x times the distribution function of the normal distribution, which gelu
+/// approximates in one of its forms. The constants are those that PyTorch's
+/// decompositions compute in doubles.
+uint64_t ScalarFunction::evaluateGelu(uint64_t a) const {
+  using F = PrimeField;
+  uint64_t inner, unknown;
+  if (function == MapFunction::GeluTanh) {
+    uint64_t scale = context.getElement(M_SQRT2 * M_2_SQRTPI * 0.5);
+    uint64_t cubic = context.getElement(0.044715);
+    uint64_t cube = F::multiply(a, F::multiply(a, a));
+    inner = F::multiply(scale, F::add(a, F::multiply(cubic, cube)));
+    unknown = evaluateUnknown(inner, MapFunction::Tanh);
+  } else {
+    uint64_t scale = context.getElement(M_SQRT1_2);
+    inner = F::multiply(a, scale);
+    unknown = evaluateUnknown(inner, MapFunction::Erf);
+  }
+  uint64_t half = context.getElement(0.5);
+  return F::multiply(F::multiply(a, half), F::add(1, unknown));
 }
 
 uint64_t ScalarFunction::evaluateExponential(uint64_t a) const {
@@ -428,6 +461,8 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   // Of the unknown functions, this one alone has a law.
   if (function == MapFunction::Exp)
     return evaluateExponential(a);
+  if (function == MapFunction::Gelu || function == MapFunction::GeluTanh)
+    return keepInfinite(a, a, evaluateGelu(a));
   switch (function) {
   case MapFunction::Add:
     return noteComputed(a, b, add(a, b, /*subtracts=*/false));

@@ -70,6 +70,7 @@ private:
   }
   /// The root of a number that is known to be negative is not a number.
   uint64_t evaluateSquareRoot(uint64_t a) const;
+  uint64_t evaluateGelu(uint64_t a) const;
   uint64_t evaluatePower(uint64_t base, uint64_t exponent) const;
   /// exp(x + log(s)) is exp(x) s; exp(0) is one, and log(1) zero.
   uint64_t evaluateExponential(uint64_t a) const;

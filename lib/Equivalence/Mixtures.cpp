@@ -124,12 +124,10 @@ Operation *MixtureBuilder::copy(Operation *op, ValueRange operands) {
 }
 
 Value MixtureBuilder::applyUnknown(Location loc, Value value, double name) {
-  Type type = getNumberType();
-  // The prover knows nothing of this function but its value at zero.
-  Value inner = map(loc, MapFunction::GeluTanh, value, type);
-  Value shifted =
-      map(loc, MapFunction::Add, {inner, constant(loc, name)}, type);
-  return map(loc, MapFunction::GeluTanh, shifted, type);
+  // Weights are asked for at whole numbers, places at halves, and keys at
+  // quarters.
+  return map(loc, MapFunction::Weight, {value, constant(loc, name + 0.125)},
+             getNumberType());
 }
 
 Value MixtureBuilder::move(Operation *op, ValueRange operands,

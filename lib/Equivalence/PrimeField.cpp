@@ -47,6 +47,66 @@ static std::optional<std::pair<uint64_t, uint64_t>> getFraction(double value) {
   return std::nullopt;
 }
 
+/// Returns true if no prime above 59 divides a number, so that it has roots of
+/// all degrees that are powers of two.
+static bool isSmooth(uint64_t number) {
+  for (uint64_t prime :
+       {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59})
+    while (number % prime == 0)
+      number /= prime;
+  return number == 1;
+}
+
+/// Returns the fraction that a positive number is, but for `tolerance` as a
+/// factor, and whose numerator times its denominator is at most `bound`.
+static std::optional<std::pair<uint64_t, uint64_t>>
+getNearFraction(long double value, long double tolerance, long double bound) {
+  long double rest = value;
+  long double numerator = 1, previousNumerator = 0;
+  long double denominator = 0, previousDenominator = 1;
+  for (int step = 0; step < 40; ++step) {
+    long double whole = std::floor(rest);
+    previousNumerator =
+        std::exchange(numerator, whole * numerator + previousNumerator);
+    previousDenominator =
+        std::exchange(denominator, whole * denominator + previousDenominator);
+    if (!(numerator * denominator <= bound))
+      return std::nullopt;
+    if (numerator > 0 &&
+        std::fabs(numerator / denominator - value) <= tolerance * value)
+      return std::pair(static_cast<uint64_t>(numerator),
+                       static_cast<uint64_t>(denominator));
+    // Just below a whole number.
+    if (rest - whole == 0)
+      return std::nullopt;
+    rest = 1 / (rest - whole);
+  }
+  return std::nullopt;
+}
+
+/// Returns the element of a positive double that is the square root or the
+/// fourth root of a small fraction, but for rounding. About one of 2^26 other
+/// doubles is taken for such a root.
+static std::optional<uint64_t> getRoot(double value) {
+  // The rounding of a root, and of a quotient of it, twice over.
+  constexpr long double rounding = 0x1p-52L;
+  constexpr long double bounds[] = {0x1p24L, 0x1p22L};
+  long double power = value;
+  for (unsigned squarings = 1; squarings <= 2; ++squarings) {
+    power *= power;
+    auto fraction = getNearFraction(power, rounding * (1 << squarings),
+                                    bounds[squarings - 1]);
+    if (!fraction || !isSmooth(fraction->first) || !isSmooth(fraction->second))
+      continue;
+    uint64_t element = PrimeField::multiply(
+        fraction->first, PrimeField::invert(fraction->second));
+    for (unsigned root = 0; root < squarings; ++root)
+      element = PrimeField::takeRoot(element);
+    return element;
+  }
+  return std::nullopt;
+}
+
 uint64_t PrimeField::fromDouble(double value) {
   if (value == 0)
     return 0;
@@ -54,6 +114,8 @@ uint64_t PrimeField::fromDouble(double value) {
   uint64_t result;
   if (auto fraction = getFraction(magnitude))
     result = multiply(fraction->first, invert(fraction->second));
+  else if (auto root = getRoot(magnitude))
+    result = *root;
   else
     // Keyed by the modulus as well: a linear relation of such unknowns that
     // somebody found holds for one modulus alone.

@@ -375,6 +375,14 @@ double ScalarContext::getSortKey(uint64_t element) {
   return unit / (1.0 + 0x1p-20 - std::abs(unit));
 }
 
+uint64_t ScalarContext::getElement(double number) {
+  auto [known, isNew] =
+      elements.try_emplace(std::bit_cast<uint64_t>(number), 0);
+  if (isNew)
+    known->second = PrimeField::fromDouble(number);
+  return known->second;
+}
+
 bool ScalarContext::toBit(uint64_t truth) {
   if (truth <= 1)
     return truth == 1;

@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <limits>
 #include <set>
 #include <vector>
@@ -214,6 +215,34 @@ TEST(PrimeFieldTest, MixesByValueAndKey) {
       images.insert(image);
     }
   EXPECT_EQ(images.size(), 32u * 32u);
+}
+
+TEST(PrimeFieldTest, RootsOfFractionsAreRoots) {
+  for (double number : {2.0, 3.0, 8.0, 80.0, 96.0, 1.0 / 7, 5.0 / 3, 59.0}) {
+    uint64_t element = F::fromDouble(number);
+    uint64_t root = F::fromDouble(std::sqrt(number));
+    EXPECT_EQ(F::multiply(root, root), element) << number;
+    // The quotient is rounded.
+    EXPECT_EQ(F::invert(root), F::fromDouble(1 / std::sqrt(number))) << number;
+    EXPECT_EQ(F::negate(root), F::fromDouble(-std::sqrt(number))) << number;
+    uint64_t fourth = F::fromDouble(std::sqrt(std::sqrt(number)));
+    EXPECT_EQ(F::multiply(fourth, fourth), root) << number;
+  }
+  // The root of a product is the product of the roots.
+  EXPECT_EQ(F::multiply(F::fromDouble(std::sqrt(2.0)),
+                        F::fromDouble(std::sqrt(3.0))),
+            F::fromDouble(std::sqrt(6.0)));
+}
+
+TEST(PrimeFieldTest, NumbersBesideRootsAreUnknown) {
+  for (double root : {std::sqrt(2.0), 1 / std::sqrt(8.0), std::sqrt(61.0)})
+    for (double factor : {1 + 1e-14, 1 - 1e-12, 1 + 1e-7}) {
+      uint64_t element = F::fromDouble(root * factor);
+      EXPECT_NE(element, F::fromDouble(root)) << root << " * " << factor;
+      EXPECT_FALSE(F::toFraction(F::multiply(element, element)));
+    }
+  // This prime has no root.
+  EXPECT_FALSE(F::toFraction(F::power(F::fromDouble(std::sqrt(61.0)), 2)));
 }
 
 } // namespace

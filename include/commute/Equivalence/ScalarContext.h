@@ -154,6 +154,8 @@ public:
 
   Logarithms &getLogarithms() { return logarithms; }
 
+  /// The element of a constant that a function is defined with.
+  uint64_t getElement(double number);
   /// The elements for infinity and NaN.
   uint64_t getInfinity() const { return infinity; }
   uint64_t getNotANumber() const { return notANumber; }
@@ -220,6 +222,8 @@ private:
       PrimeField::fromDouble(std::numeric_limits<double>::infinity());
   uint64_t notANumber =
       PrimeField::fromDouble(std::numeric_limits<double>::quiet_NaN());
+  /// The elements of doubles, by their bits.
+  llvm::DenseMap<uint64_t, uint64_t> elements;
   llvm::DenseSet<uint64_t> constants = {0};
   llvm::DenseMap<uint64_t, double> numbers;
   llvm::DenseMap<uint64_t, Range> ranges;
