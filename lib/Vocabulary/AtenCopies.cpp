@@ -62,6 +62,21 @@ static LogicalResult readContiguous(NodeReader &reader) {
       reader.create<tp::CopyOp>(type, self, /*preserve_strides=*/false));
 }
 
+/// The tensor with the strides of the result, which is the operand itself if it
+/// has them. Inductor states layouts with it that its kernels rely on.
+static LogicalResult readForcedStrides(NodeReader &reader) {
+  Value self = reader.tensor("input");
+  RankedTensorType type = reader.getResultType();
+  // The result states its strides.
+  reader.skip("stride");
+  if (!self || !type)
+    return failure();
+  if (self.getType() == type)
+    return reader.result(reader.create<tp::ReshapeOp>(type, self));
+  return reader.result(
+      reader.create<tp::CopyOp>(type, self, /*preserve_strides=*/true));
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
@@ -193,6 +208,8 @@ void vocabulary::addAtenCopies(Vocabulary &vocabulary) {
                   "torch.ops.aten.lift_fresh_copy.default"},
                  readClone);
   vocabulary.addView({"torch.ops.aten.contiguous.default"}, readContiguous);
+  vocabulary.addView({"torch.ops.prims.inductor_force_stride_order.default"},
+                     readForcedStrides);
   vocabulary.addWriter<tp::CastOp>(writeCast);
   vocabulary.addWriter<tp::CopyOp>(writeCopy);
 }

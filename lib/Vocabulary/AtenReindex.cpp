@@ -337,7 +337,8 @@ void vocabulary::addAtenReindex(Vocabulary &vocabulary) {
        "torch.ops.aten.flatten.using_ints", "torch.ops.aten.unflatten.int",
        "torch.ops.aten.view_as.default", "torch.ops.aten.reshape_as.default",
        "torch.ops.aten.alias.default", "torch.ops.aten.detach.default",
-       "torch.ops.aten.detach_.default"},
+       "torch.ops.aten.detach_.default", "torch.ops.aten.lift.default",
+       "torch.ops.aten.lift_fresh.default"},
       readReshape);
   vocabulary.addView({"torch.ops.aten.view.dtype"}, readViewDtype);
   vocabulary.addView({"torch.ops.aten.dropout.default"}, readDropout);

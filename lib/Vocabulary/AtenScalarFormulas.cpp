@@ -250,6 +250,18 @@ static LogicalResult readShift(NodeReader &reader) {
       ValueRange{self, reader.constant(int64_t(1) << *distance)}));
 }
 
+/// a b + c, which Inductor's decompositions of gradients and optimizers
+/// contain.
+static LogicalResult readMultiplyAdd(NodeReader &reader) {
+  Value a = reader.tensor("a"), b = reader.tensor("b"), c = reader.tensor("c");
+  RankedTensorType type = reader.getResultType();
+  if (!a || !b || !c || !isFloat(a) || !isFloat(b) || !isFloat(c) || !type ||
+      !isa<FloatType>(type.getElementType()))
+    return failure();
+  Formula f(reader, type.getElementType());
+  return f.result(0, f.add(f.multiply(f.of(a), f.of(b)), f.of(c)));
+}
+
 void vocabulary::addAtenScalarFormulas(Vocabulary &vocabulary) {
   vocabulary.add({"torch.ops.aten.__lshift__.Scalar",
                   "torch.ops.aten.bitwise_left_shift.Tensor_Scalar"},
@@ -281,6 +293,7 @@ void vocabulary::addAtenScalarFormulas(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.glu.default", readGlu);
   vocabulary.add({"torch.ops.aten.fmod.Scalar", "torch.ops.aten.fmod.Tensor"},
                  readFmod);
+  vocabulary.add("torch.ops.prims.fma.default", readMultiplyAdd);
   vocabulary.add("torch.ops.aten.addcmul.default",
                  readAddProduct</*divides=*/false>);
   vocabulary.add("torch.ops.aten.addcdiv.default",

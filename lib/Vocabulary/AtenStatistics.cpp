@@ -51,6 +51,25 @@ static LogicalResult readLogSumExp(NodeReader &reader) {
                   reader.reshape(result, reader.getSymbols().getSizes(type)));
 }
 
+/// The maximum of each row, and the sum of exponentials of the distances from
+/// it: the statistics of a softmax, which Inductor computes in one pass.
+static LogicalResult readSoftmaxStatistics(NodeReader &reader) {
+  Value self = reader.tensor("a");
+  if (!self || !isFloat(self))
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank());
+  if (!dim)
+    return failure();
+  Formula f(reader, getElementType(self));
+  Value x = f.of(self);
+  Value largest = f.reduce(ReductionKind::Max, x, *dim);
+  Value sum = f.reduce(ReductionKind::Sum,
+                       f.apply(MapFunction::Exp, f.subtract(x, largest)), *dim);
+  if (failed(f.result(0, largest)))
+    return failure();
+  return f.result(1, sum);
+}
+
 /// A softmax in which a row of minus infinities becomes zero. PyTorch computes
 /// it in the same steps.
 static LogicalResult readSafeSoftmax(NodeReader &reader) {
@@ -236,6 +255,8 @@ static LogicalResult readNativeGroupNorm(NodeReader &reader) {
 void vocabulary::addAtenStatistics(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.logsumexp.default", readLogSumExp);
   vocabulary.add("torch.ops.aten._safe_softmax.default", readSafeSoftmax);
+  vocabulary.add("torch.ops.prims.prepare_softmax_online.default",
+                 readSoftmaxStatistics);
   vocabulary.add({"torch.ops.aten.var.correction", "torch.ops.aten.var.dim",
                   "torch.ops.aten.var.default",
                   "torch.ops.aten.var_mean.correction",

@@ -59,6 +59,9 @@ class Program:
     def _facts(self) -> dict[str, Any]:
         return json.loads(self._native().describe())
 
+    is_live = False
+    """Whether the program is a graph of this process."""
+
     @property
     def origin(self) -> str:
         """The path that the program was read from, or a name for one in memory."""

@@ -30,11 +30,13 @@ class Verification:
     reference."""
 
     verdict: str
-    """Of two forms: "equivalent", "different" or "not proven". Of ranks and their reference:
-    "refines", "does not refine", "deadlock" or "not proven"."""
+    """Of two forms: "equivalent", "other layout" (the same values), "different" or "not
+    proven". Of ranks and their reference: "refines", "does not refine", "deadlock" or "not
+    proven"."""
     differences: tuple[Mapping[str, Any], ...]
-    """What is computed instead: "message", and of two forms "first" and "second", the places;
-    of ranks "fix", "at", "node", "file", "line", and "other" in "other_program"."""
+    """What is computed instead: "message", and of two forms "kind" ("value", "layout", or
+    "place" for the first value in which they part), "first" and "second", the places; of
+    ranks "fix", "at", "node", "file", "line", and "other" in "other_program"."""
     outputs: tuple[Mapping[str, Any], ...]
     """What the ranks hold of each output; empty for two forms."""
     premises: tuple[str, ...]
@@ -42,9 +44,12 @@ class Verification:
     report: Mapping[str, Any]
     """The output of `commute verify --json`."""
     text: str
+    accepts_layouts: bool = False
 
     def __bool__(self) -> bool:
-        return self.verdict in ("equivalent", "refines")
+        return self.verdict in ("equivalent", "refines") or (
+            self.accepts_layouts and self.verdict == "other layout"
+        )
 
     def __str__(self) -> str:
         return self.text
@@ -80,9 +85,9 @@ def _path_of(program: Any, path: Path) -> str:
     return str(path)
 
 
-def _compare(first: Any, second: Any, **settings: Any) -> Verification:
-    """Compares two forms of one program."""
-    handles = [as_program(program)._native() for program in (first, second)]
+def compare(first: Program, second: Program, **settings: Any) -> Verification:
+    """Compares two forms of one program, as they are read."""
+    handles = [program._native() for program in (first, second)]
     with native_errors():
         report, text = handles[0].verify(handles[1], **settings)
     content = json.loads(report)
@@ -96,6 +101,16 @@ def _compare(first: Any, second: Any, **settings: Any) -> Verification:
     )
 
 
+def _compare(first: Any, second: Any, **settings: Any) -> Verification:
+    """Compares two forms of one program; those of live graphs as passes leave them."""
+    programs = [as_program(program) for program in (first, second)]
+    if all(program.is_live for program in programs):
+        from commute.torch.validation.judging import compare_live
+
+        return compare_live(*programs, **settings)
+    return compare(*programs, **settings)
+
+
 def verify(
     reference: Any,
     ranks: Any,
@@ -103,6 +118,8 @@ def verify(
     *,
     groups: Sequence[str] = (),
     show_relations: bool = False,
+    precision: str = "algebraic",
+    accept_layouts: bool = False,
     seed: int = 1,
     real_sizes: bool = False,
     proof_time: float = 60.0,
@@ -122,6 +139,10 @@ def verify(
         names and shapes where there is only one reading.
     groups: members of process groups, as in --group: "tp=0-3". `load` takes those of forms.
     show_relations: also find what each value of the ranks is of the reference.
+    precision: "algebraic", as if numbers were not rounded; of two forms also "strict": a cast
+        to a narrower float is an unknown function, so that a rounding that is lost, or moves
+        across a sum, is a difference.
+    accept_layouts: of two forms, the result is true if only layouts in memory differ.
     proof_time, proof_memory: the budget in seconds and bytes.
 
     Raises CommuteError for programs and relations that do not fit together.
@@ -132,13 +153,19 @@ def verify(
                 "two forms of one program have no relations, and load() takes their groups; to"
                 " compare ranks with a reference, give the paths of their archives"
             )
-        return _compare(
+        found = _compare(
             reference,
             ranks,
+            precision=precision,
             seed=seed,
             real_sizes=real_sizes,
             max_seconds=proof_time,
             max_bytes=proof_memory,
+        )
+        return dataclasses.replace(found, accepts_layouts=accept_layouts)
+    if precision != "algebraic" or accept_layouts:
+        raise CommuteError(
+            "precision and accept_layouts are about two forms of one program; load() one of them"
         )
     # A path or a document.
     text, name = "", "relations"

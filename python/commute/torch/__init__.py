@@ -10,6 +10,7 @@ In short:
     commute.torch.optimize_graph(module.graph)      # passes over a live graph
     commute.torch.capture(model, args, mesh={"tp": 8})   # archives of a parallel model
     commute.torch.check(model, parallel, args, {"tp": 8})  # does it compute the same?
+    commute.torch.validate(before, after)           # do two graphs compute the same?
     commute.torch.register_cpu_fused_ops()          # fused collectives on the CPU
     commute.torch.register_group_name("tp:0", group)     # what another system calls a group
 """
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     )
     from commute.torch.hooks import disable, enable
     from commute.torch.node_prices import runtime_estimation
+    from commute.torch.validation import validate
 
 # By module. They import PyTorch's compiler, which takes as long as PyTorch itself, or
 # torch.export.
@@ -66,6 +68,7 @@ _LAZY = {
     ),
     "commute.torch.hooks": ("disable", "enable"),
     "commute.torch.node_prices": ("runtime_estimation",),
+    "commute.torch.validation": ("validate",),
 }
 
 __all__ = [
@@ -92,6 +95,7 @@ __all__ = [
     "register_group_name",
     "runtime_estimation",
     "sequence_parallel_pass",
+    "validate",
 ]
 
 

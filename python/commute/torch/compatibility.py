@@ -95,6 +95,7 @@ __all__ = [
     "StridedShard",
     "TracingContext",
     "aot_descriptors",
+    "aten_operator",
     "clear_sharding_cache",
     "compile_fx",
     "compiled_code",
@@ -123,16 +124,22 @@ __all__ = [
     "list_mode_options",
     "nn_functions",
     "operator_schemas",
+    "pass_functions",
+    "pass_observer",
+    "preserve_node_meta",
     "process_group_by_name",
     "pytree",
     "register_dynamo_backend",
+    "resolve_packet",
     "root_of_mesh",
     "run_backward",
     "saving_without_canonical_form",
+    "set_graph",
     "setup_stacktrace_preservation_hooks",
     "stable_topological_sort",
     "takes_lists_of_passes",
     "to_dtypes",
+    "trace_again",
     "unset_fake_temporarily",
     "watch_groups",
     "without_torch_functions",
@@ -163,6 +170,21 @@ nn_functions = torch._C._nn
 def has_kernel(operator: str, key: str) -> bool:
     """Whether an operator has a kernel of its own for a dispatch key."""
     return torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
+
+
+def resolve_packet(packet: OpOverloadPacket, args: Sequence[Any], kwargs: Any) -> OpOverload | None:
+    """The overload that a call of a packet takes; None if no overload takes the arguments."""
+    try:
+        name = torch._C._jit_resolve_packet(packet._qualified_op_name, *args, **kwargs)
+    except (RuntimeError, TypeError):
+        return None
+    return getattr(packet, name or "default", None)
+
+
+def aten_operator(name: str) -> OpOverload:
+    """An overload, such as "rand.default"."""
+    packet, _, overload = name.partition(".")
+    return cast("OpOverload", getattr(getattr(torch.ops.aten, packet), overload))
 
 
 def operator_schemas(name: str) -> list[torch.FunctionSchema]:
@@ -391,6 +413,86 @@ def default_store() -> dist.Store:
 #
 # The compiler
 #
+
+
+def set_graph(module: torch.fx.GraphModule, graph: Graph) -> None:
+    """Gives a GraphModule a graph for which no code is generated, which fails for targets
+    without a name in Python."""
+    module._graph = graph
+    graph.owning_module = module
+
+
+def preserve_node_meta() -> contextlib.AbstractContextManager[None]:
+    """Makes nodes that are traced while others are interpreted have their source lines."""
+    from torch.fx import traceback
+
+    return traceback.preserve_node_meta()
+
+
+def trace_again(
+    function: Callable[..., Any], values: Sequence[Any], mode: FakeTensorMode | None
+) -> torch.fx.GraphModule:
+    """Traces a function of fake tensors to functional operators."""
+    from torch.func import functionalize
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    with contextlib.ExitStack() as stack:
+        if mode is not None:
+            # Constants and parameters are real tensors.
+            stack.enter_context(mock.patch.object(mode, "allow_non_fake_inputs", True))
+            if mode.shape_env is not None:
+                stack.enter_context(mode.shape_env.ignore_fresh_unbacked_symbols())
+        traced = make_fx(functionalize(function, remove="mutations"), _allow_non_fake_inputs=True)(
+            *values
+        )
+    return traced
+
+
+# The functions that run passes without PyTorch's observer of passes, in the modules that call
+# them, and the phases that run all others. A version lacks some of them.
+_PASS_FUNCTIONS = {
+    "torch._inductor.compile_fx": (
+        "pre_grad_passes",
+        "joint_graph_passes",
+        "post_grad_passes",
+        "view_to_reshape",
+    ),
+    "torch._inductor.fx_passes.joint_graph": (
+        "canonicalize_aten_ir_passes",
+        "replace_random_passes",
+    ),
+    "torch._inductor.fx_passes.post_grad": (
+        "micro_pipeline_tp_pass",
+        "stable_topological_sort",
+    ),
+}
+_PARTITIONERS = {
+    "torch._functorch.partitioners": (
+        "default_partition",
+        "min_cut_rematerialization_partition",
+    ),
+    "torch._inductor.compile_fx": ("min_cut_rematerialization_partition",),
+}
+
+
+def pass_observer() -> Any:
+    """The class whose instances PyTorch enters and leaves around passes."""
+    module = importlib.import_module("torch.fx.passes.graph_transform_observer")
+    return module.GraphTransformObserver
+
+
+def pass_functions() -> list[tuple[Any, str, str]]:
+    """The functions that change graphs and that the observer does not see: the module that
+    calls each by name, its name, and whether it is a "pass" or a "partition"."""
+    found: list[tuple[Any, str, str]] = []
+    for kind, table in (("pass", _PASS_FUNCTIONS), ("partition", _PARTITIONERS)):
+        for path, names in table.items():
+            try:
+                module = importlib.import_module(path)
+            except ImportError:
+                continue
+            found += [(module, name, kind) for name in names if hasattr(module, name)]
+    return found
 
 
 def compiled_code(context: TracingContext) -> CodeType | None:

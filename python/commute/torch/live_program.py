@@ -64,6 +64,8 @@ def _placements(
 class LiveProgram(Program):
     """A GraphModule as a program. Its operations leave the GraphModule as it is."""
 
+    is_live = True
+
     def __init__(
         self,
         graph_module: GraphModule,
@@ -138,6 +140,10 @@ class LiveProgram(Program):
 
     def _native(self) -> "_commute.Program":
         return self._parsed
+
+    def with_graph(self, graph_module: GraphModule) -> "LiveProgram":
+        """A program of a graph of functional operators, of which the same is stated."""
+        return LiveProgram(graph_module, self._context, self._vocabulary, is_functional=True)
 
     def _optimize(
         self, options: PassOptions, **proof: Any
