@@ -11,6 +11,8 @@ In short:
     commute.torch.capture(model, args, mesh={"tp": 8})   # archives of a parallel model
     commute.torch.check(model, parallel, args, {"tp": 8})  # does it compute the same?
     commute.torch.validate(before, after)           # do two graphs compute the same?
+    with commute.torch.validate_passes() as report: # do the passes of torch.compile?
+        torch.compile(model)(x)
     commute.torch.register_cpu_fused_ops()          # fused collectives on the CPU
     commute.torch.register_group_name("tp:0", group)     # what another system calls a group
 """
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     )
     from commute.torch.hooks import disable, enable
     from commute.torch.node_prices import runtime_estimation
-    from commute.torch.validation import validate
+    from commute.torch.validation import PassesDiffer, PassReport, validate, validate_passes
 
 # By module. They import PyTorch's compiler, which takes as long as PyTorch itself, or
 # torch.export.
@@ -68,7 +70,7 @@ _LAZY = {
     ),
     "commute.torch.hooks": ("disable", "enable"),
     "commute.torch.node_prices": ("runtime_estimation",),
-    "commute.torch.validation": ("validate",),
+    "commute.torch.validation": ("PassReport", "PassesDiffer", "validate", "validate_passes"),
 }
 
 __all__ = [
@@ -77,6 +79,8 @@ __all__ = [
     "CommuteError",
     "ContiguousCollectivesPass",
     "MicroPipelinePass",
+    "PassReport",
+    "PassesDiffer",
     "Remark",
     "SequenceParallelPass",
     "capture",
@@ -96,6 +100,7 @@ __all__ = [
     "runtime_estimation",
     "sequence_parallel_pass",
     "validate",
+    "validate_passes",
 ]
 
 

@@ -20,11 +20,12 @@ on joint graphs, since they may bring a graph into a form that Commute knows, an
 Commute's on graphs after autograd, where they run after PyTorch's micro-pipeline pass.
 """
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch.fx import Graph
 
@@ -48,6 +49,9 @@ from commute.torch.live_graph import check_rank_options
 from commute.torch.node_prices import runtime_estimation
 from commute.torch.rank_programs import compiled_target
 from commute.torch.traced_inputs import TracedInputs
+
+if TYPE_CHECKING:
+    from commute.torch.validation import PassReport
 
 PASSES = ("split-linear", "sequence-parallel", "micro-pipeline", "contiguous-collectives")
 
@@ -190,6 +194,8 @@ class _Installed:
 
     found: Mapping[str, Any]
     left: Mapping[str, Any]
+    # Leaves the validation of all passes, if there is one.
+    validation: contextlib.ExitStack
 
     @property
     def ours(self) -> list[CustomPass]:
@@ -201,6 +207,7 @@ class _Installed:
         ]
 
     def restore(self) -> None:
+        self.validation.close()
         for name, found in self.found.items():
             left, now = self.left[name], getattr(config, name)
             if now is left:
@@ -218,6 +225,10 @@ _in_force: list[_Installed] = []
 
 class Enabled:
     """What `enable` returns: leaving its `with` block disables the passes."""
+
+    def __init__(self, report: "PassReport | None" = None) -> None:
+        self.report = report
+        """What is known of the passes that ran, with `validate`."""
 
     def __enter__(self) -> "Enabled":
         return self
@@ -244,6 +255,7 @@ def enable(
     ranks: str | None = None,
     rank_timeout: float = 60,
     plain_parameters: str = "unknown",
+    validate: bool = False,
 ) -> Enabled:
     """Installs Commute's passes in torch.compile, until `disable` or the end of a `with`.
 
@@ -267,6 +279,9 @@ def enable(
               graph alone
     runtime_estimation  whether PyTorch's overlap scheduling, where it is enabled, takes the
               times of nodes from the target (see `commute.torch.runtime_estimation`)
+    validate  whether to compare the graphs before and after each pass, Commute's and all
+              others, as `commute.torch.validate_passes("warn")` does; the result has the
+              `report`
 
     Raises CommuteError for wrong options, and where the passes are installed already.
     """
@@ -287,10 +302,16 @@ def enable(
             plain_parameters,
         )
     )
-    _in_force.append(_Installed({name: getattr(config, name) for name in options}, options))
+    validation, report = contextlib.ExitStack(), None
+    if validate:
+        from commute.torch.validation import validate_passes
+
+        report = validation.enter_context(validate_passes("warn"))
+    found = {name: getattr(config, name) for name in options}
+    _in_force.append(_Installed(found, options, validation))
     for name, value in options.items():
         setattr(config, name, value)
-    return Enabled()
+    return Enabled(report)
 
 
 def disable() -> None:
