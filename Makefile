@@ -7,12 +7,14 @@ PYTHON := .venv/bin/python
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 FUZZ_MODELS ?= 1000
+FUZZ_MODULES ?= 500
 # libFuzzer targets, without the prefix fuzz_.
 FUZZERS := container program vocabulary
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test check-all unittests lit pytest check-format \
-        check-python format tidy docs check-docs check-torch-versions site wheel fuzz fuzz-verify fuzz-passes bench clean
+        check-python format tidy docs check-docs check-torch-versions site wheel fuzz fuzz-verify fuzz-passes \
+        fuzz-validate bench clean
 
 help:
 	@echo "make demo    set up, build, and optimize a real PyTorch graph"
@@ -26,6 +28,8 @@ help:
 	@echo "             programs, or for FUZZ_SECONDS if that is set"
 	@echo "make fuzz-passes  run all passes, with sanitizers, on joint graphs of FUZZ_MODELS (1000)"
 	@echo "             random DTensor models, judged by PyTorch on all ranks"
+	@echo "make fuzz-validate  judge the passes of Inductor on FUZZ_MODULES (500) random modules and"
+	@echo "             on small models, by Commute and by running both graphs, and faults in them"
 	@echo "make bench   run the benchmarks"
 	@echo "make docs    regenerate docs/reference from the sources"
 	@echo "make site    build the documentation as a web site in build/site, and check its links"
@@ -185,6 +189,10 @@ fuzz-passes: setup
 	@COMMUTE_BUILD=build/asan-module LD_PRELOAD=$(ASAN_LIBRARY) OMP_NUM_THREADS=1 \
 	  ASAN_OPTIONS=$(ASAN_MODULE_OPTIONS) $(PYTHON) fuzz/joint_graphs.py \
 	  --first-seed $$(date +%s) --models $(FUZZ_MODELS) --runs-of-each 2
+
+fuzz-validate: build
+	@COMMUTE_BUILD=$(BUILD) OMP_NUM_THREADS=1 $(PYTHON) fuzz/validate_passes.py \
+	  --modules $(FUZZ_MODULES) --models --faults 100 --seed $$(date +%s)
 
 # Without assertions.
 bench:
