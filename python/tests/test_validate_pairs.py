@@ -290,3 +290,91 @@ def test_decompositions_of_an_exported_program():
         if node.target is aten.gelu.default:
             node.target = aten.silu.default
     assert commute.torch.validate(program, decomposed).verdict == "different"
+
+
+def attention(query, key, value, gradient):
+    """As decompositions write it, forward and backward."""
+    weights = (query @ key.transpose(-1, -2) / math.sqrt(8)).softmax(-1)
+    of_weights = gradient @ value.transpose(-1, -2)
+    of_scores = weights * (of_weights - (weights * of_weights).sum(-1, keepdim=True))
+    return (
+        weights @ value,
+        of_scores @ key / math.sqrt(8),
+        of_scores.transpose(-1, -2) @ query / math.sqrt(8),
+        weights.transpose(-1, -2) @ gradient,
+    )
+
+
+def attention_of_gpus(query, key, value, gradient):
+    result, sums, seed, offset = aten._scaled_dot_product_efficient_attention.default(
+        query, key, value, None, True
+    )
+    gradients = aten._scaled_dot_product_efficient_attention_backward.default(
+        gradient, query, key, value, None, result, sums, seed, offset, 0.0,
+        [True, True, True, False],
+    )  # fmt: skip
+    return result, *gradients[:3]
+
+
+def attention_of_cpus(query, key, value, gradient):
+    result, sums = aten._scaled_dot_product_flash_attention_for_cpu.default(query, key, value)
+    return result, *aten._scaled_dot_product_flash_attention_for_cpu_backward.default(
+        gradient, query, key, value, result, sums, 0.0, False
+    )
+
+
+@pytest.mark.parametrize("kernel", [attention_of_cpus, attention_of_gpus])
+def test_kernels_of_attention_are_their_decompositions(kernel):
+    tensors = [torch.randn(2, 2, 6, 8) for _ in range(4)]
+    before, after = trace(attention, *tensors), trace(kernel, *tensors)
+    assert commute.torch.validate(before, after, accept_layouts=True)
+
+    def wrong(query, key, value, gradient):
+        result, *gradients = kernel(query, key, value, gradient)
+        return result, gradients[1], gradients[0], gradients[2]
+
+    found = commute.torch.validate(before, trace(wrong, *tensors), accept_layouts=True)
+    assert found.verdict == "different"
+
+
+def test_operators_under_control_dependencies_are_read():
+    control = pytest.importorskip("torch._inductor.fx_passes.control_dependencies")
+    before = trace(lambda x: (x * 2, torch.relu(x)), x())
+
+    def controlled(target):
+        module = trace(lambda x: (x * 2, torch.relu(x)), x())
+        graph = module.graph
+        relu = next(node for node in graph.nodes if node.target is aten.relu.default)
+        product = next(node for node in graph.nodes if node.target is aten.mul.Tensor)
+        inner = Graph()
+        inner.output(inner.call_function(target, (inner.placeholder("value"),)))
+        module.inner = GraphModule({}, inner)
+        with graph.inserting_before(relu):
+            subgraph = graph.get_attr("inner")
+            call = graph.call_function(control.control_deps, ((product,), subgraph, relu.args[0]))
+        call.meta = dict(relu.meta)
+        relu.replace_all_uses_with(call)
+        graph.erase_node(relu)
+        return module
+
+    assert commute.torch.validate(before, controlled(aten.relu.default))
+    wrong = commute.torch.validate(before, controlled(aten.neg.default))
+    assert wrong.verdict == "different"
+
+
+def test_subgraphs_are_compared_by_structure():
+    def chosen(first, second):
+        def function(x):
+            return torch.cond(x.sum() > 0, first, second, (x,)) + 1
+
+        return trace(function, x())
+
+    def sine(x):
+        return x.sin()
+
+    def cosine(x):
+        return x.cos()
+
+    before = chosen(sine, cosine)
+    assert commute.torch.validate(before, chosen(sine, cosine))
+    assert not commute.torch.validate(before, chosen(cosine, sine))

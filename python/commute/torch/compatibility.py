@@ -142,6 +142,7 @@ __all__ = [
     "trace_again",
     "unset_fake_temporarily",
     "watch_groups",
+    "without_compile_caches",
     "without_torch_functions",
 ]
 
@@ -473,6 +474,22 @@ _PARTITIONERS = {
     ),
     "torch._inductor.compile_fx": ("min_cut_rematerialization_partition",),
 }
+
+
+@contextlib.contextmanager
+def without_compile_caches() -> Iterator[None]:
+    """Makes torch.compile run all passes, instead of taking code from a cache."""
+    from torch._functorch import config as functorch_config
+    from torch._inductor import config
+
+    with contextlib.ExitStack() as stack:
+        for module, name in (
+            (config, "fx_graph_cache"),
+            (functorch_config, "enable_autograd_cache"),
+        ):
+            if name in module._config:
+                stack.enter_context(module.patch({name: False}))
+        yield
 
 
 def pass_observer() -> Any:

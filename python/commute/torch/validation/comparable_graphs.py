@@ -7,7 +7,7 @@ inputs that one of them writes into.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import torch
@@ -40,16 +40,22 @@ def _digest(text: str | bytes) -> str:
 
 
 class _Tensors:
-    """Names of tensors by their content."""
+    """Names of tensors by their content.
 
-    def __init__(self) -> None:
+    Tensors that both graphs hold have names by identity: parameters may be large.
+    """
+
+    def __init__(self, shared: Collection[int]) -> None:
+        self._shared = shared
         self._names: dict[int, str] = {}
         self._kept: list[torch.Tensor] = []
 
     def name(self, tensor: torch.Tensor) -> str:
         known = self._names.get(id(tensor))
         if known is None:
-            known = self._names[id(tensor)] = f"constant_{self._describe(tensor)}"
+            is_shared = id(tensor) in self._shared and not is_small(tensor)
+            described = f"object_{id(tensor)}" if is_shared else self._describe(tensor)
+            known = self._names[id(tensor)] = f"constant_{described}"
             self._kept.append(tensor)
         return known
 
@@ -106,7 +112,8 @@ class ComparablePair:
         epilogues = [Epilogue(module) for module in modules]
         self._unite_placeholders(modules)
         self._unite_writes(modules, epilogues)
-        self._tensors = _Tensors()
+        held = [{id(value) for value in _attributes(module).values()} for module in modules]
+        self._tensors = _Tensors(held[0] & held[1])
         self._unite_attributes(modules, epilogues)
         self.first, self.second = (make_module(_attributes(own), own.graph) for own in modules)
 

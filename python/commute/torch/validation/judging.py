@@ -2,7 +2,6 @@
 """Verdicts on two live graphs, as graph passes take and leave them."""
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING, Any
 
 from torch.fx import GraphModule
@@ -96,6 +95,8 @@ class Judgement:
     where: str
     """Where the graphs part: the value and the line of the user's program."""
     verification: Verification | None = None
+    notes: tuple[str, ...] = ()
+    """What callers have to know of an equivalent graph: another order of collectives."""
 
     def __bool__(self) -> bool:
         return self.verdict == "equivalent"
@@ -137,8 +138,5 @@ def judgement_of(verification: Verification) -> Judgement:
                 places = [difference.get(one, "") for one in ("first", "second")]
                 where = " against ".join(place for place in places if place)
                 return Judgement(verdict, difference["message"], "", where, verification)
-    return Judgement(verdict, "", "", "", verification)
-
-
-def to_text(report: Any) -> str:
-    return json.dumps(report, indent=1)
+    notes = [note for note in report.get("notes", ()) if "another order" in note]
+    return Judgement(verdict, "", "", "", verification, tuple(notes))

@@ -24,6 +24,7 @@ from commute.torch.compatibility import (
     resolve_packet,
 )
 from commute.torch.graph_program import get_value
+from commute.torch.validation.attention_kernels import known_kernel
 from commute.torch.validation.graph_states import find_attribute, make_module, set_attribute
 from commute.torch.validation.random_numbers import RandomNumbers
 
@@ -117,7 +118,8 @@ class OperatorForms:
         if isinstance(target, OpOverloadPacket):
             target = _resolve(target, args, kwargs) or target
         if isinstance(target, OpOverload):
-            for form in (self._copy_of_view, self._of_lists, self._of_strides):
+            forms = (self._copy_of_view, self._of_lists, self._of_strides, self._of_attention)
+            for form in forms:
                 if (value := form(target, args, kwargs, node)) is not None:
                     return value
             if torch.Tag.nondeterministic_seeded in target.tags:
@@ -234,6 +236,29 @@ class OperatorForms:
             return None
         return [self._call(overload, own, options, node) for overload, own, options in calls]
 
+    def _of_attention(self, target: OpOverload, args: Any, kwargs: Any, node: Node) -> Value | None:
+        """A kernel of attention for GPUs: as that for CPUs, where only what both return is
+        read, and that by the backward kernel."""
+        known = known_kernel(target, args, kwargs)
+        if known is None:
+            return None
+        (kernel, own, options), count = known
+        for user in node.users:
+            if user.target is not operator.getitem:
+                return None
+            index: Any = user.args[1]
+            only_passed_on = all(_is_kernel(reader) for reader in user.users)
+            if index >= count and not only_passed_on:
+                return None
+            # The logarithms have another layout there.
+            if count == 2 and index == 1 and not only_passed_on:
+                return None
+        made = self._call(kernel, own, options, node)
+        results: list[Value] = [
+            self._call(operator.getitem, (made, index), {}, node) for index in range(count)
+        ]
+        return [*results, *[None] * (len(target._schema.returns) - count)]
+
     def _of_strides(self, target: OpOverload, args: Any, kwargs: Any, node: Node) -> Value | None:
         """`aten.as_strided` of a dense tensor: slices and reshapes of its elements in the order
         of memory."""
@@ -249,6 +274,10 @@ class OperatorForms:
         for overload, own in plan:
             result = self._call(overload, (result, *own), {}, node)
         return result
+
+
+def _is_kernel(node: Node) -> bool:
+    return isinstance(node.target, OpOverload) and "_scaled_dot_product" in node.target.name()
 
 
 def _value_of(node: Node) -> Any:

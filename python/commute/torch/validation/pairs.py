@@ -2,6 +2,7 @@
 """`commute.torch.validate`: does a graph compute what another one does?"""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -9,6 +10,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import GraphModule, Node
 
 from commute.errors import CommuteError
+from commute.programs import Ranks
 from commute.torch.live_program import LiveProgram
 from commute.torch.validation.graph_states import GraphState, set_attribute
 from commute.torch.validation.judging import compare_live
@@ -21,6 +23,7 @@ def validate(
     *,
     precision: str = "algebraic",
     accept_layouts: bool = False,
+    groups: Mapping[str, Ranks] | None = None,
     proof_time: float = 60.0,
     proof_memory: int = 4 << 30,
 ) -> Verification:
@@ -33,6 +36,8 @@ def validate(
 
     precision       "algebraic", or "strict": a lost rounding is a difference
     accept_layouts  the result is true if only strides differ
+    groups          the ranks of process groups that torch.distributed does not know, as in
+                    `commute.load`
     proof_time, proof_memory  the budget
 
     Raises CommuteError for graphs that cannot be compared, such as those with other inputs.
@@ -40,7 +45,15 @@ def validate(
     if precision not in ("algebraic", "strict"):
         raise CommuteError(f"precision={precision!r}: expected 'algebraic' or 'strict'")
     programs = [
-        LiveProgram(graph_of(one), {"version": 1}, "", is_functional=True)
+        LiveProgram.read(
+            graph_of(one),
+            groups=groups or {},
+            input_placements={},
+            assumptions=(),
+            rank=None,
+            vocabularies=(),
+            is_functional_graph=True,
+        )
         for one in (before, after)
     ]
     found = compare_live(

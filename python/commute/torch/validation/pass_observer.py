@@ -17,7 +17,7 @@ from typing import Any
 from torch.fx import Graph, GraphModule
 
 from commute.errors import CommuteError
-from commute.torch.compatibility import pass_functions, pass_observer
+from commute.torch.compatibility import pass_functions, pass_observer, without_compile_caches
 from commute.torch.validation.graph_states import GraphState
 from commute.torch.validation.joint_graphs import compose
 from commute.torch.validation.judging import judge
@@ -65,7 +65,6 @@ class PassValidator:
         self._settings = settings
         self._keeps = keeps
         self._frames: list[_Frame] = []
-        self._numbers: dict[int, int] = {}
         # Keeps graphs alive, so that their identities stay theirs.
         self._graphs: list[Any] = []
         # What is traced while two graphs are compared is nobody's pass.
@@ -86,7 +85,7 @@ class PassValidator:
 
     def compare(self, name: str, before: GraphModule, after: GraphModule) -> None:
         """Compares two graphs that a pass made of one another."""
-        self._guarded(lambda: self._compare(name, before, after, id(before)))
+        self._guarded(lambda: self._compare(name, before, after, before.graph))
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
         if self._is_comparing:
@@ -142,26 +141,27 @@ class PassValidator:
             return
         frame.state = after = GraphState(graph, module)
         if self._selects(frame.name):
-            self._compare(frame.name, before.build(), after.build(), id(frame.graph))
+            self._compare(frame.name, before.build(), after.build(), frame.graph)
 
     #
     # Verdicts
     #
 
-    def _compare(self, name: str, before: GraphModule, after: GraphModule, graph: int) -> None:
+    def _compare(self, name: str, before: GraphModule, after: GraphModule, graph: Graph) -> None:
         start = time.perf_counter()
         self._is_comparing = True
         try:
             judgement = judge(before, after, **self._settings)
         finally:
             self._is_comparing = False
-        if graph not in self._numbers:
-            self._numbers[graph] = len(self._numbers)
-            self._graphs.append(before)
+        number = next((i for i, one in enumerate(self._graphs) if one is graph), None)
+        if number is None:
+            number = len(self._graphs)
+            self._graphs.append(graph)
         keeps = self._keeps == "all" or judgement.verdict != "equivalent"
         run = PassRun(
             name,
-            self._numbers[graph],
+            number,
             len(before.graph.nodes),
             len(after.graph.nodes),
             judgement,
@@ -274,7 +274,7 @@ class _Hooks:
                     before, forward, backward, num_outputs=kwargs.get("num_fwd_outputs")
                 )
                 if after is not None:
-                    validator._compare(name, before, after, id(joint.graph))
+                    validator._compare(name, before, after, joint.graph)
 
             if state is not None and validator._selects(name):
                 validator._guarded(compare)
@@ -331,11 +331,13 @@ def validate_passes(
         keeps=keep,
     )
     hooks = _Hooks(validator)
-    hooks.install()
-    try:
-        yield report
-    finally:
-        hooks.remove()
+    # No pass runs over what comes out of a cache.
+    with without_compile_caches():
+        hooks.install()
+        try:
+            yield report
+        finally:
+            hooks.remove()
     if on_difference == "raise" and report.differences:
         raise PassesDiffer("\n".join(map(str, report.differences)))
 

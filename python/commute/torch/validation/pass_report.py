@@ -49,7 +49,8 @@ class PassRun:
         text += found.verdict.upper() if found.verdict == "different" else found.verdict
         if found.reason:
             text += f": {found.reason}"
-        return text + (f": {found.where}" if found.where else "")
+        text += f": {found.where}" if found.where else ""
+        return "; ".join([text, *found.notes])
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -61,6 +62,7 @@ class PassRun:
             "reason": self.judgement.reason,
             "operator": self.judgement.operator,
             "where": self.judgement.where,
+            "notes": [*self.judgement.notes],
             "seconds": self.seconds,
         }
 
