@@ -13,8 +13,8 @@ FUZZERS := container program vocabulary
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test check-all unittests lit pytest check-format \
-        check-python format tidy docs check-docs check-torch-versions site wheel fuzz fuzz-verify fuzz-passes \
-        fuzz-validate bench clean
+        check-python format tidy docs check-docs check-torch-versions site wheel fuzz fuzz-verify \
+        fuzz-passes fuzz-validate mutate bench clean
 
 help:
 	@echo "make demo    set up, build, and optimize a real PyTorch graph"
@@ -30,6 +30,8 @@ help:
 	@echo "             random DTensor models, judged by PyTorch on all ranks"
 	@echo "make fuzz-validate  judge the passes of Inductor on FUZZ_MODULES (500) random modules and"
 	@echo "             on small models, by Commute and by running both graphs, and faults in them"
+	@echo "make mutate  remove one condition or case of the checker at a time, for MUTATE_SECONDS"
+	@echo "             (3600), and report which of them no test notices; a later run goes on"
 	@echo "make bench   run the benchmarks"
 	@echo "make docs    regenerate docs/reference from the sources"
 	@echo "make site    build the documentation as a web site in build/site, and check its links"
@@ -176,6 +178,10 @@ FUZZ_GENERATOR = random
 fuzz-verify: build
 	@COMMUTE_BUILD=$(BUILD) $(PYTHON) fuzz/verify_pairs.py $(FUZZ_VERIFY_LIMIT) \
 	  --generator $(FUZZ_GENERATOR) --first-seed $$(date +%s) --jobs $(JOBS)
+
+MUTATE_SECONDS ?= 3600
+mutate: build
+	@$(PYTHON) fuzz/mutate_checker.py --build $(BUILD) --seconds $(MUTATE_SECONDS) --jobs $(JOBS)
 
 # LLVM's own libraries are not sanitized: what they know of memory is not used. Without a
 # short context of allocations, PyTorch alone takes minutes.
