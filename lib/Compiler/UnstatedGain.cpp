@@ -98,3 +98,20 @@ std::optional<UnstatedGain> compiler::findUnstatedGain(
     return std::nullopt;
   return UnstatedGain{*before - *now, *before - *stated, std::move(lacking)};
 }
+
+std::optional<PredictedStep>
+compiler::predictStep(ModuleOp original, ModuleOp optimized, StringRef target) {
+  llvm::Expected<target::Target> machine = target::loadTarget(target);
+  if (!machine) {
+    llvm::consumeError(machine.takeError());
+    return std::nullopt;
+  }
+  if (!analysis::getMain(original) || !analysis::getMain(optimized))
+    return std::nullopt;
+  target::PriceModel model(*machine, target::getStatedSizes(original));
+  std::optional<double> before = predictSeconds(original, model);
+  std::optional<double> after = predictSeconds(optimized, model);
+  if (!before || !after)
+    return std::nullopt;
+  return PredictedStep{*before, *after};
+}

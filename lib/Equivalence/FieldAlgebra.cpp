@@ -17,6 +17,8 @@
 #include <ctime>
 #include <numeric>
 
+#include <malloc.h>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
@@ -52,6 +54,26 @@ FieldTensor::FieldTensor(ArrayRef<SampledDim> dims, Type elementType)
     : AlgebraTensor(getRealSizes(dims), elementType),
       elements(countElements(dims)), dims(dims), counted(getNumBytes(dims)) {}
 
+/// Sets the context's problem and returns false if the process would have grown
+/// by more than the memory budget, with another `bytes` bytes.
+static bool checkProcess(EvaluationContext &context, int64_t bytes) {
+  // Much is not counted: maps, sets and what the analysis of sizes holds. A
+  // small budget is one for tensors, and leaves room for these.
+  constexpr int64_t uncounted = int64_t(256) << 20;
+  auto getGrown = [&] {
+    return getUsedMemory() - context.budget.usedAtStart + bytes;
+  };
+  int64_t most = std::max(context.budget.bytes, uncounted);
+  if (getGrown() <= most)
+    return true;
+  // Freed memory is kept for later, and not needed.
+  malloc_trim(0);
+  int64_t grown = getGrown();
+  if (grown > most)
+    context.setTooLarge(grown, "");
+  return grown <= most;
+}
+
 void EvaluationContext::checkTime() {
   // Asking for the processor time takes as long as a small op; the time of the
   // last tick does not.
@@ -66,16 +88,27 @@ void EvaluationContext::checkTime() {
     budget.onTime(seconds);
   if (seconds > budget.seconds && !problem)
     problem = SampleProblem{SampleProblem::TooLong, "the time is over", {}};
+  checkProcess(*this, 0);
+}
+
+void EvaluationContext::setTooLarge(int64_t neededBytes, const Twine &message) {
+  if (!problem)
+    problem =
+        SampleProblem{SampleProblem::TooLarge, message.str(), {}, neededBytes};
 }
 
 bool EvaluationContext::checkMemory(int64_t bytes) {
+  // Asking for the memory of the process takes as long as a small op.
+  constexpr int64_t large = int64_t(16) << 20;
   if (bytes <= budget.bytes - CountedBytes::getTotal())
-    return true;
-  if (!problem)
-    problem = SampleProblem{
-        SampleProblem::TooLarge,
-        "a value of " + std::to_string(bytes / sizeof(uint64_t)) + " elements",
-        {}};
+    return bytes < large || checkProcess(*this, bytes);
+  int64_t needed = 0;
+  if (llvm::AddOverflow(bytes, CountedBytes::getTotal(), needed))
+    needed = std::numeric_limits<int64_t>::max();
+  setTooLarge(needed, bytes == 0
+                          ? Twine()
+                          : "a value of " + Twine(bytes / sizeof(uint64_t)) +
+                                " elements");
   return false;
 }
 

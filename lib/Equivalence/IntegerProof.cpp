@@ -41,6 +41,15 @@ static std::string describe(ArrayRef<FixedInteger> witness,
   return text;
 }
 
+std::function<void(StringRef, StringRef)>
+equivalence::nameStage(const VerifyOptions &options, StringRef name) {
+  if (!options.dump)
+    return nullptr;
+  return [&options, name = name.str()](StringRef stage, StringRef text) {
+    options.dump(name + "-" + stage.str(), text);
+  };
+}
+
 IntegerProof::Sources IntegerProof::getSources() {
   Sources sources = {getFarthest(first, second),
                      {getPeriods(first), getPeriods(second)}};
@@ -120,7 +129,10 @@ bool IntegerProof::prove(const Sources &sources, Manner manner) {
   func::FuncOp liftedSecond = analysis::getMain(*lifted[1]);
   for (func::FuncOp function : {liftedFirst, liftedSecond})
     own.numOps += function.getBody().front().getOperations().size() - 1;
-  ProgramComparison forAll(liftedFirst, liftedSecond, placements, options,
+  VerifyOptions ownOptions = options;
+  ownOptions.dump =
+      nameStage(options, collapsesLate ? "all-integers" : "all-integers-early");
+  ProgramComparison forAll(liftedFirst, liftedSecond, placements, ownOptions,
                            budget, own);
   if (llvm::Error error = forAll.run(liftedFirst, liftedSecond)) {
     (unknown ? drawn : reason) = llvm::toString(std::move(error));
@@ -144,7 +156,9 @@ bool IntegerProof::prove(const Sources &sources, Manner manner) {
   uint64_t seed = *own.seedOfDifferences;
   auto witness =
       IntegerWitness(forAll, liftedFirst, liftedSecond, budget, seed).find();
-  if (!witness)
+  // Without integers, the difference is one of unknown floats, for which the
+  // programs have been found equal.
+  if (!witness || witness->empty())
     return false;
   // The programs themselves have to differ for these integers.
   std::vector<Difference> differences =

@@ -11,6 +11,11 @@
 
 namespace commute::equivalence {
 
+/// Returns a function that passes on the stages of a part of a proof, with the
+/// part's name; null if nobody wants them.
+std::function<void(llvm::StringRef, llvm::StringRef)>
+nameStage(const VerifyOptions &options, llvm::StringRef name);
+
 /// Decides whether two programs that are equal for the integers that were drawn
 /// are equal for all integers.
 class IntegerProof {

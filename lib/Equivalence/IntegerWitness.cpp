@@ -19,9 +19,8 @@ static constexpr unsigned mostTries = 20000;
 /// Of the time for the proof.
 static constexpr double shareOfTime = 0.05;
 
-/// Returns the indices of an element in the order of storage.
-static std::vector<int64_t> getIndices(ArrayRef<SampledDim> dims,
-                                       size_t element) {
+std::vector<int64_t> equivalence::getIndices(ArrayRef<SampledDim> dims,
+                                             size_t element) {
   std::vector<int64_t> indices(dims.size());
   for (size_t dim = dims.size(); dim-- > 0;) {
     auto count = static_cast<size_t>(dims[dim].getCount());
@@ -34,35 +33,38 @@ static std::vector<int64_t> getIndices(ArrayRef<SampledDim> dims,
   return indices;
 }
 
-InputGenerator::FixedNumbers
-equivalence::getFixed(ArrayRef<FixedInteger> witness) {
-  // By tensor, the indices along each dim, and the numbers.
-  struct Tensor {
-    std::vector<std::set<int64_t>> indices;
-    std::map<std::vector<int64_t>, int64_t> numbers;
-  };
-  std::map<std::pair<unsigned, int64_t>, Tensor> tensors;
-  for (const FixedInteger &own : witness) {
+FixedIntegers::FixedIntegers(ArrayRef<FixedInteger> listed) {
+  for (const FixedInteger &own : listed) {
     Tensor &tensor = tensors[{own.argument, own.tensor}];
     tensor.indices.resize(own.indices.size());
     for (auto [known, index] : llvm::zip_equal(tensor.indices, own.indices))
       known.insert(index);
     tensor.numbers[own.indices] = own.number;
   }
-  return [tensors](unsigned argument, int64_t number, ArrayRef<SampledDim> dims,
-                   size_t element) -> std::optional<int64_t> {
-    auto tensor = tensors.find({argument, number});
-    if (tensor == tensors.end())
-      return std::nullopt;
-    std::vector<int64_t> indices = getIndices(dims, element);
-    for (auto [index, known] : llvm::zip(indices, tensor->second.indices)) {
-      auto next = known.lower_bound(index);
-      if (next != known.end())
-        index = *next;
-    }
-    auto found = tensor->second.numbers.find(indices);
-    return found == tensor->second.numbers.end() ? std::nullopt
-                                                 : std::optional(found->second);
+}
+
+std::optional<int64_t> FixedIntegers::lookup(unsigned argument, int64_t tensor,
+                                             ArrayRef<int64_t> indices) const {
+  auto own = tensors.find({argument, tensor});
+  if (own == tensors.end())
+    return std::nullopt;
+  std::vector<int64_t> listed = indices.vec();
+  for (auto [index, known] : llvm::zip(listed, own->second.indices)) {
+    auto next = known.lower_bound(index);
+    if (next != known.end())
+      index = *next;
+  }
+  auto found = own->second.numbers.find(listed);
+  return found == own->second.numbers.end() ? std::nullopt
+                                            : std::optional(found->second);
+}
+
+InputGenerator::FixedNumbers
+equivalence::getFixed(ArrayRef<FixedInteger> witness) {
+  return [integers = FixedIntegers(witness)](unsigned argument, int64_t number,
+                                             ArrayRef<SampledDim> dims,
+                                             size_t element) {
+    return integers.lookup(argument, number, getIndices(dims, element));
   };
 }
 

@@ -11,6 +11,10 @@
 
 namespace commute::equivalence {
 
+/// Returns the indices of an element in the order of storage.
+std::vector<int64_t> getIndices(llvm::ArrayRef<SampledDim> dims,
+                                size_t element);
+
 /// Returns the integers of a witness for inputs that are evaluated at other
 /// samples: an index has the integer of the next one of the witness.
 InputGenerator::FixedNumbers getFixed(llvm::ArrayRef<FixedInteger> witness);

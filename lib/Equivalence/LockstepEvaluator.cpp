@@ -129,6 +129,8 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
         return values;
       if (draws.fixed)
         whole = fixNumbers(*whole, argument, instance.tensor);
+      if (draws.observe)
+        draws.observe(argument, instance.tensor, *whole);
     }
     AlgebraValue cutValue = whole;
     FieldAlgebra algebra(rank, context);

@@ -6,6 +6,7 @@
 
 #include "OpNumbering.h"
 
+#include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -16,12 +17,21 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
+/// Returns true for attributes that say how a program spells an op, and not
+/// what the op computes.
+static bool isSpelling(StringRef attribute) {
+  constexpr StringLiteral partOfOperator = "tp.inner";
+  return attribute == tp::TPDialect::namesAttrName ||
+         attribute == tp::TPDialect::targetAttrName ||
+         attribute == tp::writtenNameAttrName || attribute == partOfOperator;
+}
+
 /// Calls `visit` with the attributes that are not properties of the op, except
-/// for the names of results.
+/// for its spelling.
 template <typename Visitor>
 static void forEachDiscardable(Operation *op, Visitor visit) {
   for (NamedAttribute attribute : op->getDiscardableAttrs())
-    if (attribute.getName() != tp::TPDialect::namesAttrName)
+    if (!isSpelling(attribute.getName()))
       visit(attribute);
 }
 

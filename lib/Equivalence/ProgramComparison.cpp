@@ -6,6 +6,7 @@
 
 #include "ProgramComparison.h"
 
+#include "IntegerWitness.h"
 #include "RegionComparison.h"
 #include "StatedRanges.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
@@ -167,10 +168,18 @@ void ProgramComparison::setNotProven(const SampleProblem &problem,
   case SampleProblem::TooLarge:
     os << "the proof would need more memory than " << (options.maxBytes >> 20)
        << " MiB (--proof-memory)";
+    result.exceeds = Exceeded::Memory;
+    result.neededBytes = problem.neededBytes;
+    if (problem.neededBytes > 0)
+      os << ", at least "
+         << llvm::divideCeil(static_cast<uint64_t>(problem.neededBytes),
+                             uint64_t(1) << 20)
+         << " MiB";
     if (!problem.message.empty())
       os << ": " << problem.message;
     break;
   case SampleProblem::TooLong:
+    result.exceeds = Exceeded::Time;
     os << "the proof would take longer than "
        << llvm::format("%g", options.maxSeconds) << " s (--proof-time)";
     break;
@@ -433,6 +442,18 @@ IntegerRange ProgramComparison::getRange(BlockArgument argument,
   return own.first < own.second ? own : range;
 }
 
+static void dumpPrograms(func::FuncOp first, func::FuncOp second,
+                         const VerifyOptions &options) {
+  if (!options.dump)
+    return;
+  for (auto [name, function] :
+       {std::pair("first.mlir", first), std::pair("second.mlir", second)}) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *function << '\n';
+    options.dump(name, text);
+  }
+}
+
 llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
                                    func::FuncOp resolvedSecond,
                                    llvm::function_ref<bool()> proves) {
@@ -478,6 +499,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   unsigned firstApart = std::numeric_limits<unsigned>::max();
   Choices choices = Choices::Symbolic;
   bool reducesSizes = options.reducesSizes;
+  dumpPrograms(first, second, options);
   for (unsigned round = 0; round < numRounds; ++round) {
     uint64_t seed = options.seed + round;
     if (round >= firstApart)
@@ -543,6 +565,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       reducesSizes &= getWork(/*reducesSizes=*/false) > maxWorkOfRound;
       numRounds = std::max(numRounds, getRoundsOfChoices(reducesSizes));
     }
+    dumpRound(round, seed, *outcome);
     ++result.numRounds;
     ++numEqualRounds;
     bitsOfIntegers += getBitsOfIntegers(seed);
@@ -552,6 +575,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       result.differences.insert(result.differences.end(), differences.begin(),
                                 differences.end());
       result.seedOfDifferences = seed;
+      recordIntegers(seed);
       break;
     }
     if (proves && restsOnDraws() && round + 1 >= leastRoundsOfIntegers) {
@@ -582,6 +606,62 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   return llvm::Error::success();
 }
 
+void ProgramComparison::dumpRound(unsigned round, uint64_t seed,
+                                  Outcome outcome) const {
+  if (!options.dump)
+    return;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "round " << round << ", seed " << seed << ": ";
+  switch (outcome) {
+  case Outcome::Equal:
+    os << "equal\n";
+    break;
+  case Outcome::Different:
+    os << "different\n";
+    break;
+  case Outcome::NotProven:
+    os << "not proven: " << result.notProven.value_or("") << '\n';
+    break;
+  }
+  if (outcome == Outcome::Different)
+    for (const Difference &difference : differences)
+      os << "  " << difference.message << '\n';
+  os << "  ops evaluated so far: " << result.numEvaluatedOps
+     << (hasBeenEvaluatedWhole ? ", some round evaluated the whole programs\n"
+                               : ", region by region\n");
+  if (hasSampled || hasSorted || drewIntegers)
+    os << "  drawn: " << (drewIntegers ? "integers " : "")
+       << (hasSampled ? "truth values " : "") << (hasSorted ? "orders" : "")
+       << '\n';
+  options.dump("rounds.txt", text);
+  if (round > 0 && outcome == Outcome::Equal)
+    return;
+  text = "round " + std::to_string(round) + ": " +
+         std::to_string(ranks->getRepresentatives().size()) +
+         " ranks are evaluated\n";
+  for (func::FuncOp function : {first, second}) {
+    os << (function == first ? "first program\n" : "second program\n");
+    auto describe = [&](Value value) {
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      if (!type || lookup(value).size() != static_cast<size_t>(type.getRank()))
+        return;
+      os << "  " << report::describeLocation(value.getLoc()) << ": ";
+      llvm::interleave(
+          lookup(value), os,
+          [&](const IndexSample *sample) {
+            os << sample->getCount() << " of " << sample->getSize();
+          },
+          " x ");
+      os << '\n';
+    };
+    llvm::for_each(function.getArguments(), describe);
+    for (Operation &op : function.getBody().front())
+      llvm::for_each(op.getResults(), describe);
+  }
+  options.dump("samples.txt", text);
+}
+
 void ProgramComparison::judgeDraws() {
   if (result.hasEqualValues())
     result.notProven = decisions->describeMissed(first, second);
@@ -602,6 +682,36 @@ void ProgramComparison::judgeDraws() {
                            std::to_string(result.numRounds));
 }
 
+void ProgramComparison::recordIntegers(uint64_t seed) {
+  EvaluationContext context(samples, options.precision, Choices::Symbolic, seed,
+                            budget);
+  context.scalars.setPool(*pool);
+  std::vector<FixedInteger> integers;
+  constexpr size_t most = size_t(1) << 20;
+  bool isComplete = true;
+  InputGenerator::Draws own = draws;
+  own.observe = [&](unsigned argument, int64_t tensor,
+                    const FieldTensor &whole) {
+    if (!isa<IntegerType>(whole.getElementType()))
+      return;
+    isComplete = isComplete && integers.size() + whole.elements.size() < most;
+    for (size_t element = 0; isComplete && element < whole.elements.size();
+         ++element)
+      if (uint64_t number = whole.elements[element];
+          !whole.isTruth() || number <= 1)
+        integers.push_back({argument, tensor,
+                            getIndices(whole.getDims(), element),
+                            static_cast<int64_t>(number)});
+  };
+  llvm::Expected<std::vector<RankValues>> inputs =
+      InputGenerator(placements, *ranks, context, own)
+          .generateAll(first, lookup, seed);
+  if (!inputs)
+    llvm::consumeError(inputs.takeError());
+  else if (isComplete)
+    result.integersOfDifferences = std::move(integers);
+}
+
 std::vector<Difference>
 ProgramComparison::compareWith(InputGenerator::FixedNumbers fixed,
                                uint64_t seed, bool atRealSizes) {
@@ -611,14 +721,33 @@ ProgramComparison::compareWith(InputGenerator::FixedNumbers fixed,
     chooseSamples(seed, /*reducesSizes=*/false);
   }
   draws.fixed = std::move(fixed);
-  std::optional<std::string> reason = result.notProven;
-  llvm::Expected<Outcome> outcome = compare(seed, Choices::Symbolic);
-  draws.fixed = nullptr;
-  result.notProven = reason;
+  llvm::scope_exit reset([&, reason = result.notProven] {
+    draws.fixed = nullptr;
+    result.notProven = reason;
+  });
+  Choices choices = Choices::Symbolic;
+  llvm::Expected<Outcome> outcome =
+      atRealSizes ? compareInModels(seed, choices) : compare(seed, choices);
   if (!outcome) {
     llvm::consumeError(outcome.takeError());
     return {};
   }
-  return *outcome == Outcome::Different ? differences
-                                        : std::vector<Difference>();
+  if (*outcome != Outcome::Different)
+    return {};
+  std::vector<Difference> found = differences;
+  if (!atRealSizes)
+    return found;
+  // A law of truth values may make the programs equal for these integers.
+  constexpr unsigned numOutcomes = 30;
+  if (hasChosen) {
+    llvm::Expected<bool> isLaw =
+        looksEqual(/*reducesSizes=*/false, numOutcomes, left);
+    if (!isLaw)
+      llvm::consumeError(isLaw.takeError());
+    else if (*isLaw)
+      return {};
+    chooseSamples(seed, /*reducesSizes=*/false);
+  }
+  recordIntegers(seed);
+  return found;
 }

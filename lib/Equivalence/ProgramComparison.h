@@ -130,6 +130,11 @@ private:
   llvm::Expected<std::vector<RankValues>>
   evaluate(mlir::func::FuncOp function, EvaluationContext &context,
            uint64_t seed, Observer observe, mlir::Operation *&culprit);
+  /// Describes a round, and the samples of the first one and of those that are
+  /// not equal, for those who debug a verdict.
+  void dumpRound(unsigned round, uint64_t seed, Outcome outcome) const;
+  /// Adds the integers of the inputs of a seed to the result.
+  void recordIntegers(uint64_t seed);
   void setNotProven(const SampleProblem &problem, mlir::Operation *culprit);
 
   /// The programs as given, for reports.

@@ -399,6 +399,26 @@ void RegionMemory::noteForOtherRounds(const Outcome &outcome) {
   earlier->note(key, std::move(known));
 }
 
+/// Returns at most how many bytes the pattern of a value takes, with the
+/// numbers of its elements, of which there are `numNumbers` before.
+static int64_t planPattern(const RankValues &values, size_t numNumbers) {
+  llvm::SmallPtrSet<const FieldTensor *, 8> tensors;
+  size_t numElements = 0;
+  for (const FieldValue &value : values)
+    if (tensors.insert(value.get()).second)
+      numElements += value->elements.size();
+  // A value of a few elements needs no plan.
+  constexpr size_t few = 1 << 20;
+  if (numElements < few)
+    return 0;
+  // The elements and a copy without repetition; and the table of numbers, of
+  // which three quarters are used at most, before and after it grows.
+  constexpr size_t bytesOfEntry = 2 * sizeof(uint64_t);
+  size_t table = llvm::PowerOf2Ceil((numNumbers + numElements) * 4 / 3);
+  return static_cast<int64_t>(numElements * 2 * sizeof(uint64_t) +
+                              table * 3 / 2 * bytesOfEntry);
+}
+
 FailureOr<RegionMemory::Outcome> RegionMemory::evaluatePending() {
   for (; numKnown < pending.size(); ++numKnown)
     if (failed(evaluate(pending[numKnown])))
@@ -418,6 +438,8 @@ FailureOr<RegionMemory::Outcome> RegionMemory::evaluatePending() {
   for (const ProgramRegion::Exit &exit : pending.back().exits) {
     KnownValue &value = known[exit.position];
     if (!value.pattern) {
+      if (!context.checkMemory(planPattern(value.values, numbers.size())))
+        return failure();
       auto pattern = std::make_shared<EqualityPattern>(
           value.values, value.isConstant, value.isDiscrete);
       pattern->renumber([&](uint64_t element) {

@@ -7,7 +7,9 @@
 #include "commute/Equivalence/Verify.h"
 
 #include "IntegerProof.h"
+#include "OverwrittenMemory.h"
 #include "ProgramComparison.h"
+#include "SharedRegions.h"
 #include "SignatureChecks.h"
 #include "StaticChecks.h"
 #include "ThresholdNumbers.h"
@@ -21,6 +23,7 @@
 #include "llvm/ADT/ScopeExit.h"
 
 #include <array>
+#include <ctime>
 #include <map>
 
 using namespace mlir;
@@ -292,6 +295,58 @@ equivalence::compareValues(func::FuncOp first, func::FuncOp second,
   return result;
 }
 
+/// Returns true if two programs of known sizes are equal because they consist
+/// of the same ops, or would be for any functions in place of some regions that
+/// both have.
+static bool proveByStructure(ModuleOp first, ModuleOp second,
+                             const analysis::InputPlacements &placements,
+                             const VerifyOptions &options,
+                             const ProofBudget &budget, VerifyResult &result) {
+  auto dump = [&](StringRef text) {
+    if (options.dump)
+      options.dump("structure.txt", text);
+  };
+  if (areIdentical(analysis::getMain(first), analysis::getMain(second))) {
+    result.numEvaluatedRanks = result.numRanks;
+    dump("both programs consist of the same ops: equal\n");
+    return true;
+  }
+  OwningOpRef<ModuleOp> ownFirst = cast<ModuleOp>(first->clone());
+  OwningOpRef<ModuleOp> ownSecond = cast<ModuleOp>(second->clone());
+  std::array functions = {analysis::getMain(*ownFirst),
+                          analysis::getMain(*ownSecond)};
+  if (!replaceSharedRegions(functions[0], functions[1]))
+    return false;
+  dump("both programs have regions that follow from orders: these are taken "
+       "for unknown functions\n");
+  VerifyOptions ownOptions = options;
+  ownOptions.dump = nameStage(options, "shared-regions");
+  VerifyResult own = result;
+  if (options.reducesSizes)
+    llvm::for_each(functions, foldProgram);
+  // Leave time for the programs as they are.
+  ProofBudget half = budget;
+  double elapsed = static_cast<double>(std::clock() - budget.start) /
+                   static_cast<double>(CLOCKS_PER_SEC);
+  half.seconds = (budget.seconds + elapsed) / 2;
+  ProgramComparison comparison(functions[0], functions[1], placements,
+                               ownOptions, half, own);
+  IntegerProof proof(comparison, functions[0], functions[1], placements,
+                     ownOptions, half, own);
+  if (llvm::Error error = proof.run()) {
+    llvm::consumeError(std::move(error));
+    return false;
+  }
+  own.dropUndecided();
+  if (!own.isEquivalent() || own.drawn) {
+    dump("the programs are not equal for all functions, or were not evaluated "
+         "within the budget: the regions are evaluated\n");
+    return false;
+  }
+  result = std::move(own);
+  return true;
+}
+
 llvm::Expected<VerifyResult>
 equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
                                const VerifyOptions &options) {
@@ -398,6 +453,15 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     }
     resolveConstants(analysis::getMain(**resolvedFirst),
                      analysis::getMain(**resolvedSecond));
+    if (options.usesRegions)
+      for (ModuleOp resolved : {**resolvedFirst, **resolvedSecond})
+        replaceOverwrittenMemory(analysis::getMain(resolved));
+    if (options.usesRegions &&
+        proveByStructure(**resolvedFirst, **resolvedSecond, *placements,
+                         options, budget, result)) {
+      series.noteCompared();
+      continue;
+    }
     if (options.reducesSizes)
       for (ModuleOp resolved : {**resolvedFirst, **resolvedSecond})
         foldProgram(analysis::getMain(resolved));

@@ -289,7 +289,7 @@ static void defineProgram(nb::module_ &module) {
            nb::arg("policy") = "profitable", nb::arg("target") = "h100x8",
            nb::arg("exact_rounding") = false, nb::arg("verify") = true,
            nb::arg("allow_unproven") = false, nb::arg("max_seconds") = 60.0,
-           nb::arg("max_bytes") = int64_t(4) << 30,
+           nb::arg("max_bytes") = -1,
            "Runs passes. Returns the new program, or None if it is unchanged; "
            "the verdict; why it is not proven; the remarks and the report of "
            "the proof as JSON text.")
@@ -323,7 +323,7 @@ static void defineProgram(nb::module_ &module) {
            nb::arg("precision") = "algebraic", nb::arg("seed") = 1,
            nb::arg("real_sizes") = false, nb::arg("whole") = false,
            nb::arg("max_seconds") = 60.0,
-           nb::arg("max_bytes") = int64_t(4) << 30,
+           nb::arg("max_bytes") = -1,
            "Returns the output of `commute verify` as JSON and as text.")
       .def("run", runHandle, nb::kw_only(), nb::arg("inputs") = nb::bytes(""),
            nb::arg("seeds_weights") = false, nb::arg("seed") = 0,
@@ -363,7 +363,7 @@ NB_MODULE(_commute, module) {
       nb::arg("exact_rounding") = false,
       nb::arg("postponed") = std::vector<std::string>(),
       nb::arg("allow_unproven") = false, nb::arg("max_seconds") = 60.0,
-      nb::arg("max_bytes") = int64_t(4) << 30,
+      nb::arg("max_bytes") = -1,
       "Runs passes over a program, once. Returns the edits, or None if nothing "
       "changed, the remarks, the report of the proof as JSON text, or \"\" "
       "without one, why the programs of the ranks could not be optimized "
@@ -391,7 +391,7 @@ NB_MODULE(_commute, module) {
              nb::arg("second_context") = "", nb::arg("precision") = "algebraic",
              nb::arg("seed") = 1, nb::arg("real_sizes") = false,
              nb::arg("whole") = false, nb::arg("max_seconds") = 60.0,
-             nb::arg("max_bytes") = int64_t(4) << 30,
+             nb::arg("max_bytes") = -1,
              "Compares two programs of the export schema on all ranks, as "
              "`commute verify` does. Returns its report as JSON text: "
              "\"verdict\" (equivalent, different, not proven), "
@@ -403,7 +403,7 @@ NB_MODULE(_commute, module) {
       nb::arg("relations") = "", nb::arg("relations_name") = "relations",
       nb::arg("groups") = std::vector<std::string>(), nb::arg("seed") = 1,
       nb::arg("real_sizes") = false, nb::arg("show_relations") = false,
-      nb::arg("max_seconds") = 60.0, nb::arg("max_bytes") = int64_t(4) << 30,
+      nb::arg("max_seconds") = 60.0, nb::arg("max_bytes") = -1,
       "Compares the programs of ranks with that of one device, as `commute "
       "verify --reference` does, given the paths of their archives. Returns "
       "its report as JSON text and as text. Raises ValueError for programs "

@@ -47,7 +47,8 @@ static OptimizationOptions getOptions(const OptimizeSettings &settings,
                       /*isForPyTorch=*/true, settings.postponed};
   options.verifies = settings.verify;
   options.proof.maxSeconds = settings.maxSeconds;
-  options.proof.maxBytes = settings.maxBytes;
+  if (settings.maxBytes >= 0)
+    options.proof.maxBytes = settings.maxBytes;
   options.getReproducer = [](unsigned) { return getReproducerPath(); };
   return options;
 }

@@ -59,7 +59,8 @@ RefinedPrograms python::refinePrograms(const std::string &reference,
   options.proof.seed = settings.seed;
   options.proof.reducesSizes = !settings.realSizes;
   options.proof.maxSeconds = settings.maxSeconds;
-  options.proof.maxBytes = settings.maxBytes;
+  if (settings.maxBytes >= 0)
+    options.proof.maxBytes = settings.maxBytes;
   options.findsAllRelations = settings.showRelations;
   llvm::Expected<refinement::RefinementResult> result =
       refinement::refine(whole->getModule(), modules, relations, options);

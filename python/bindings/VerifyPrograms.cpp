@@ -27,7 +27,8 @@ python::getVerifyOptions(const VerifySettings &settings) {
   options.reducesSizes = !settings.realSizes;
   options.usesRegions = !settings.whole;
   options.maxSeconds = settings.maxSeconds;
-  options.maxBytes = settings.maxBytes;
+  if (settings.maxBytes >= 0)
+    options.maxBytes = settings.maxBytes;
   return options;
 }
 

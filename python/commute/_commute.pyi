@@ -51,7 +51,7 @@ class Program:
         verify: bool = True,
         allow_unproven: bool = False,
         max_seconds: float = 60.0,
-        max_bytes: int = 4294967296,
+        max_bytes: int = -1,
     ) -> tuple[Program | None, str, str, str, str]: ...
     def explain(
         self,
@@ -74,7 +74,7 @@ class Program:
         real_sizes: bool = False,
         whole: bool = False,
         max_seconds: float = 60.0,
-        max_bytes: int = 4294967296,
+        max_bytes: int = -1,
     ) -> tuple[str, str]: ...
     def run(
         self,
@@ -107,7 +107,7 @@ def optimize(
     postponed: Sequence[str] = [],
     allow_unproven: bool = False,
     max_seconds: float = 60.0,
-    max_bytes: int = 4294967296,
+    max_bytes: int = -1,
 ) -> tuple[object, object, str, str, tuple[float, float, list[str]] | None]: ...
 def check_options(
     *, passes: str = "", policy: str = "profitable", target: str = "h100x8"
@@ -127,7 +127,7 @@ def verify(
     real_sizes: bool = False,
     whole: bool = False,
     max_seconds: float = 60.0,
-    max_bytes: int = 4294967296,
+    max_bytes: int = -1,
 ) -> str: ...
 def refine(
     reference: str,
@@ -140,5 +140,5 @@ def refine(
     real_sizes: bool = False,
     show_relations: bool = False,
     max_seconds: float = 60.0,
-    max_bytes: int = 4294967296,
+    max_bytes: int = -1,
 ) -> tuple[str, str]: ...

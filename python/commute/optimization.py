@@ -62,7 +62,7 @@ def optimize(
     verify: bool = True,
     allow_unproven: bool = False,
     proof_time: float = 60.0,
-    proof_memory: int = 4 << 30,
+    proof_memory: int | None = None,
 ) -> Optimization:
     """Optimizes a program, as `commute opt` does. The given program is not changed.
 
@@ -74,7 +74,8 @@ def optimize(
     exact_rounding  split and join matrix products only where no sum changes its order
     verify          prove the result equivalent; without a proof, the result is the original
     allow_unproven  also return a result whose proof exceeds its budget
-    proof_time, proof_memory  that budget, in seconds of processor time and bytes
+    proof_time, proof_memory  that budget, in seconds of processor time and bytes; by default, of
+                    memory 4 GiB, or half of what is free if that is less
 
     Raises CommuteError for wrong options, and for groups that must be stated for the proof.
     """
@@ -86,6 +87,6 @@ def optimize(
             verify=verify,
             allow_unproven=allow_unproven,
             max_seconds=proof_time,
-            max_bytes=proof_memory,
+            max_bytes=-1 if proof_memory is None else proof_memory,
         )
     return Optimization(changed, original, verdict, reason, tuple(remarks), proof, options.target)

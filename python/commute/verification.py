@@ -123,7 +123,7 @@ def verify(
     seed: int = 1,
     real_sizes: bool = False,
     proof_time: float = 60.0,
-    proof_memory: int = 4 << 30,
+    proof_memory: int | None = None,
 ) -> Verification:
     """Checks that two programs compute the same.
 
@@ -143,7 +143,8 @@ def verify(
         to a narrower float is an unknown function, so that a rounding that is lost, or moves
         across a sum, is a difference.
     accept_layouts: of two forms, the result is true if only layouts in memory differ.
-    proof_time, proof_memory: the budget in seconds and bytes.
+    proof_time, proof_memory: the budget in seconds and bytes; by default, of memory 4 GiB, or
+        half of what is free if that is less.
 
     Raises CommuteError for programs and relations that do not fit together.
     """
@@ -160,7 +161,7 @@ def verify(
             seed=seed,
             real_sizes=real_sizes,
             max_seconds=proof_time,
-            max_bytes=proof_memory,
+            max_bytes=-1 if proof_memory is None else proof_memory,
         )
         return dataclasses.replace(found, accepts_layouts=accept_layouts)
     if precision != "algebraic" or accept_layouts:
@@ -189,7 +190,7 @@ def verify(
             real_sizes=real_sizes,
             show_relations=show_relations,
             max_seconds=proof_time,
-            max_bytes=proof_memory,
+            max_bytes=-1 if proof_memory is None else proof_memory,
         )
     content = json.loads(report)
     return Verification(

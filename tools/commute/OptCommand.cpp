@@ -13,10 +13,12 @@
 #include "ProofOptions.h"
 #include "ReportFile.h"
 #include "SafeOutput.h"
+#include "Units.h"
 
 #include "commute/Compiler/Explanation.h"
 #include "commute/Compiler/Optimization.h"
 #include "commute/Compiler/RankPrograms.h"
+#include "commute/Compiler/UnstatedGain.h"
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Compiler/WrittenProgram.h"
 
@@ -51,6 +53,11 @@ private:
                           const LoadedProgram &file,
                           const Optimization &optimization,
                           const PassSettings &settings) const;
+  /// Prints what the passes did, and what that would gain, of a result that is
+  /// not written because its proof stopped.
+  void printUnproven(const report::RemarkCollector &remarks,
+                     const LoadedProgram &file,
+                     const Optimization &optimization) const;
   void printSummary(const report::RemarkCollector &remarks,
                     const LoadedProgram &file, const Optimization &optimization,
                     const WriteSummary &summary) const;
@@ -124,6 +131,31 @@ OptCommand::getOptimizationOptions(Policy chosenPolicy,
   return result;
 }
 
+/// Returns what else than --allow-unproven leads to a written result.
+static std::string
+describeRemedy(const equivalence::VerifyResult &verification) {
+  if (verification.drawn)
+    return ", as does --allow-drawn";
+  std::string remedy = ProofOptions::describeRemedy(verification);
+  return remedy.empty() ? remedy : "; " + remedy;
+}
+
+void OptCommand::printUnproven(const report::RemarkCollector &remarks,
+                               const LoadedProgram &file,
+                               const Optimization &optimization) const {
+  if (isQuiet() || json)
+    return;
+  llvm::raw_ostream &os = output == "-" ? safeErrs() : safeOuts();
+  remarks.print(os);
+  std::optional<PredictedStep> step =
+      predictStep(*optimization.original, file.getModule(), target);
+  if (step && step->after > 0)
+    os << "predicted on " << target
+       << ", if it were written: " << formatSeconds(step->before) << " before, "
+       << formatSeconds(step->after) << " after ("
+       << formatSignedPercent(step->before / step->after - 1) << ")\n";
+}
+
 llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
                                            const LoadedProgram &file) const {
   using Outcome = Optimization::Outcome;
@@ -147,10 +179,8 @@ llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
       return Success;
     safeErrs() << "commute: the result is not proven equivalent: "
                << *optimization.verification->notProven
-               << "; nothing was written (--allow-unproven writes it, "
-               << (optimization.verification->drawn
-                       ? "as does --allow-drawn)\n"
-                       : "--proof-time and --proof-memory raise the budget)\n");
+               << "; nothing was written (--allow-unproven writes it"
+               << describeRemedy(*optimization.verification) << ")\n";
     return NotDecided;
   case Outcome::Different:
     break;
@@ -317,6 +347,8 @@ llvm::Expected<ExitCode> OptCommand::run() {
     safeErrs() << "commute: " << failure.pass << ": " << failure.describe()
                << '\n';
   llvm::Expected<ExitCode> verdict = judge(*optimization, *file);
+  if (verdict && *verdict == NotDecided)
+    printUnproven(remarks, *file, *optimization);
   if (!verdict || *verdict != Success)
     return verdict;
 

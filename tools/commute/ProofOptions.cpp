@@ -11,6 +11,8 @@
 #include "Progress.h"
 #include "SafeOutput.h"
 
+#include "commute/Support/Memory.h"
+
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
@@ -29,10 +31,11 @@ ProofOptions::ProofOptions(cl::SubCommand &command)
                     "(default) or 5min; beyond it, the verdict is 'not proven' "
                     "and the exit code 4")),
       memory("proof-memory", cl::sub(command), cl::cat(getProofCategory()),
-             cl::value_desc("SIZE"), cl::init("4GiB"),
-             cl::desc("Memory limit of a proof's tensors, such as 512MiB or "
-                      "4GiB (default); beyond it, the verdict is 'not proven' "
-                      "and the exit code 4")) {}
+             cl::value_desc("SIZE"),
+             cl::desc("Memory limit of a proof, such as 512MiB or 8GiB "
+                      "(default: 4GiB, or half of what is free if that is "
+                      "less); beyond it, the verdict is 'not proven' and the "
+                      "exit code 4")) {}
 
 /// Parses a number followed by a unit, and returns it times the value of the
 /// unit. `getFactor` returns 0 for an unknown unit.
@@ -93,22 +96,44 @@ llvm::Error ProofOptions::apply(equivalence::VerifyOptions &options) const {
     return llvm::createStringError("--proof-time=" + time +
                                    ": expected a time such as 500ms, 60s or "
                                    "5min");
-  std::optional<double> bytes = parse(memory, [](llvm::StringRef unit) {
-    return llvm::StringSwitch<double>(unit)
-        .Cases({"", "B"}, 1)
-        .Case("KiB", 0x1p10)
-        .Case("MiB", 0x1p20)
-        .Case("GiB", 0x1p30)
-        .Case("kB", 1e3)
-        .Case("MB", 1e6)
-        .Case("GB", 1e9)
-        .Default(0);
-  });
-  if (!bytes)
+  std::optional<double> bytes =
+      parse(memory.empty() ? "0B" : memory.c_str(), [](llvm::StringRef unit) {
+        return llvm::StringSwitch<double>(unit)
+            .Cases({"", "B"}, 1)
+            .Case("KiB", 0x1p10)
+            .Case("MiB", 0x1p20)
+            .Case("GiB", 0x1p30)
+            .Case("kB", 1e3)
+            .Case("MB", 1e6)
+            .Case("GB", 1e9)
+            .Default(0);
+      });
+  if (!bytes || (memory.getNumOccurrences() > 0 && memory.empty()))
     return llvm::createStringError("--proof-memory=" + memory +
                                    ": expected a size such as 512MiB or 4GiB");
   options.onProgress = showProgress();
   options.maxSeconds = *seconds;
+  if (memory.empty())
+    return llvm::Error::success();
   options.maxBytes = static_cast<int64_t>(*bytes);
   return llvm::Error::success();
+}
+
+std::string
+ProofOptions::describeRemedy(const equivalence::VerifyResult &result) {
+  if (result.exceeds == equivalence::Exceeded::Time)
+    return "--proof-time raises the budget";
+  if (result.exceeds != equivalence::Exceeded::Memory)
+    return {};
+  // Leave room for what follows.
+  constexpr int64_t unit = int64_t(1) << 30;
+  int64_t advised = (result.neededBytes / unit + 1) * 2;
+  int64_t free = getAvailableMemory();
+  if (free / unit < advised)
+    return llvm::formatv("a proof of more would take {0} GiB or more, and this "
+                         "machine has {1} MiB free",
+                         advised, free >> 20);
+  return llvm::formatv("--proof-memory={0}GiB raises the budget, of {1} GiB "
+                       "that are free",
+                       advised, free / unit);
 }

@@ -23,6 +23,10 @@ public:
   /// that cannot be parsed.
   llvm::Error apply(equivalence::VerifyOptions &options) const;
 
+  /// Returns the option that would let a proof go on, if the machine has what
+  /// that takes; empty if the proof did not exceed its budget.
+  static std::string describeRemedy(const equivalence::VerifyResult &result);
+
 private:
   llvm::cl::opt<std::string> time;
   llvm::cl::opt<std::string> memory;

@@ -33,6 +33,18 @@ std::optional<UnstatedGain> findUnstatedGain(mlir::ModuleOp original,
                                              const OptimizationOptions &options,
                                              report::RemarkCollector &remarks);
 
+/// Predicted seconds of a step.
+struct PredictedStep {
+  double before = 0;
+  double after = 0;
+};
+
+/// Predicts a step before and after the passes, on a machine by its name or
+/// file. Returns nullopt if a size has no value or the machine is unknown.
+std::optional<PredictedStep> predictStep(mlir::ModuleOp original,
+                                         mlir::ModuleOp optimized,
+                                         llvm::StringRef target);
+
 } // namespace commute::compiler
 
 #endif // COMMUTE_COMPILER_UNSTATEDGAIN_H

@@ -20,6 +20,7 @@
 #include "commute/Equivalence/IndexSample.h"
 #include "commute/Equivalence/LockstepAlgebra.h"
 #include "commute/Equivalence/ScalarContext.h"
+#include "commute/Support/Memory.h"
 
 #include <ctime>
 #include <functional>
@@ -110,14 +111,19 @@ struct SampleProblem {
   std::string message;
   /// The indices that are not sampled, for MissingIndices.
   std::vector<int64_t> indices;
+  /// For TooLarge, the memory that the proof would have needed so far.
+  int64_t neededBytes = 0;
 };
 
 /// Limits on the cost of a proof.
 struct ProofBudget {
   /// Processor time, counted from `start`.
   double seconds = 60;
-  /// Memory of all tensors and patterns that are live at one time.
+  /// Memory of all that the proof holds at one time: tensors and patterns,
+  /// which are counted before they are allocated, and by what the process grows
+  /// (`usedAtStart`) with everything else.
   int64_t bytes = int64_t(4) << 30;
+  int64_t usedAtStart = getUsedMemory();
   std::clock_t start = std::clock();
   /// Called frequently with the elapsed seconds; may be empty.
   std::function<void(double)> onTime = {};
@@ -148,11 +154,14 @@ struct EvaluationContext {
       : samples(samples), precision(precision), scalars(choices, seed),
         budget(budget) {}
 
-  /// Sets `problem` if the time budget is exceeded.
+  /// Sets `problem` if the time budget is exceeded, or if the process has grown
+  /// by more than the memory budget.
   void checkTime();
   /// Sets `problem` and returns false if another `bytes` bytes would exceed the
   /// memory budget.
   bool checkMemory(int64_t bytes = 0);
+  /// Sets `problem` for memory that would be needed in all.
+  void setTooLarge(int64_t neededBytes, const llvm::Twine &message);
 
   IndexSamples &samples;
   Precision precision;

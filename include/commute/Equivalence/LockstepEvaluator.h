@@ -48,6 +48,10 @@ public:
     /// to the one at the next of these indices.
     SamplesOfInput drawnAt = nullptr;
     FixedNumbers fixed = nullptr;
+    /// Called with each tensor of an input, before ranks get parts of it.
+    std::function<void(unsigned argument, int64_t tensor,
+                       const FieldTensor &whole)>
+        observe = nullptr;
   };
 
   InputGenerator(const analysis::InputPlacements &placements,

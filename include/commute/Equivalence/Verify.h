@@ -8,6 +8,7 @@
 #define COMMUTE_EQUIVALENCE_VERIFY_H
 
 #include "commute/Equivalence/FieldAlgebra.h"
+#include "commute/Equivalence/FixedIntegers.h"
 #include "commute/Equivalence/UnknownResults.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -58,7 +59,10 @@ struct VerifyOptions {
   uint64_t seed = 1;
   /// A proof that would exceed these limits ends with "not proven".
   double maxSeconds = 60;
-  int64_t maxBytes = int64_t(4) << 30;
+  int64_t maxBytes = getDefaultProofMemory();
+  /// Called with each stage of a proof as text, by name, for those who debug a
+  /// verdict; may be empty.
+  std::function<void(llvm::StringRef stage, llvm::StringRef text)> dump = {};
   /// Called about once per second of processor time, and at the end; may be
   /// empty.
   std::function<void(const ProofProgress &)> onProgress = {};
@@ -103,17 +107,8 @@ struct EvaluatedExtent {
   unsigned dim;
 };
 
-/// An integer of an input for which programs differ.
-struct FixedInteger {
-  unsigned argument;
-  /// Which of the tensors that ranks hold of the input; replicated inputs have
-  /// one.
-  int64_t tensor;
-  /// Where the integer is in that tensor. Along a dim of which not all indices
-  /// are listed, those up to the next one that is have the same number.
-  std::vector<int64_t> indices;
-  int64_t number;
-};
+/// The limits of a proof.
+enum class Exceeded { Nothing, Time, Memory };
 
 struct VerifyResult {
   /// Empty if the programs are equivalent or not proven equivalent.
@@ -121,10 +116,18 @@ struct VerifyResult {
   /// The integers for which the programs differ, if a proof for all integers
   /// found them.
   std::vector<FixedInteger> witness;
+  /// All integers of the inputs for which the programs differ, if there are not
+  /// too many: those of the witness, or those that were drawn.
+  std::vector<FixedInteger> integersOfDifferences;
   /// The seed of the inputs on which differing programs were evaluated.
   std::optional<uint64_t> seedOfDifferences;
   /// The reason why the programs could be proven neither equal nor different.
   std::optional<std::string> notProven;
+  /// The limit that the proof exceeded, if that is the reason.
+  Exceeded exceeds = Exceeded::Nothing;
+  /// If it is the memory, how much the proof would have had where it stopped.
+  /// All of it may need more.
+  int64_t neededBytes = 0;
   /// The op that this reason is, if it is one.
   std::optional<Undecided> undecided;
   /// What was drawn and not proven for all integers and orders, of programs

@@ -30,7 +30,7 @@ def check(
     folder: str | Path | None = None,
     show_relations: bool = False,
     proof_time: float = 60.0,
-    proof_memory: int = 4 << 30,
+    proof_memory: int | None = None,
 ) -> Verification:
     """Checks that a parallel model computes what the model on one device computes.
 
