@@ -10,9 +10,11 @@
 #include "OptionParsers.h"
 #include "PlacementProblems.h"
 #include "ProgramOptions.h"
+#include "ProofDump.h"
 #include "ProofOptions.h"
 #include "ReportFile.h"
 #include "SafeOutput.h"
+#include "Witness.h"
 #include "commute/Archive/InputFile.h"
 #include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/RankPrograms.h"
@@ -82,6 +84,16 @@ private:
       "report", cl::sub(command), cl::value_desc("FILE.html"),
       cl::desc("Write the verdict, its premises and both programs as an HTML "
                "page")};
+  cl::opt<std::string> dumpFolder{
+      "dump-proof", cl::sub(command), cl::value_desc("DIR"),
+      cl::desc("Write each stage of the proof as text, for those who debug a "
+               "verdict: programs, samples, rounds (docs/debug-a-proof.md)")};
+  cl::opt<std::string> witnessFolder{
+      "witness", cl::sub(command), cl::value_desc("DIR"),
+      cl::desc(
+          "If the graphs differ, look for inputs of all ranks that show it "
+          "in real numbers, and write them and a PyTorch script that "
+          "replays them")};
   cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
                      cl::desc("Print JSON")};
   cl::opt<std::string> reference{
@@ -271,6 +283,19 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
   verifyOptions.isStrict = strict;
   if (llvm::Error error = proof.apply(verifyOptions))
     return std::move(error);
+  ProofDump dump(dumpFolder);
+  if (!dumpFolder.empty()) {
+    if (llvm::Error error = dump.create())
+      return std::move(error);
+    verifyOptions.dump = [&](llvm::StringRef stage, llvm::StringRef text) {
+      dump.add(stage, text);
+    };
+    for (const LoadedProgram *program : {&*a, &*b}) {
+      std::string text;
+      llvm::raw_string_ostream(text) << *program->getModule() << '\n';
+      dump.add(program == &*a ? "read-first.mlir" : "read-second.mlir", text);
+    }
+  }
   llvm::Expected<equivalence::VerifyResult> result =
       equivalence::verifyEquivalence(a->getModule(), b->getModule(),
                                      verifyOptions);
@@ -286,6 +311,23 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
   if (!reportFile.empty())
     if (llvm::Error error = writeReport(*a, *b, *result))
       return std::move(error);
+  if (verifyOptions.dump) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    print(*result, os);
+    printExtents(*result, os);
+    verifyOptions.dump("verdict.txt", text);
+  }
+  std::optional<Witness> witness;
+  if (!witnessFolder.empty() && !result->differences.empty()) {
+    ComparedPrograms compared = {*a, *b, paths.take_front(paths.size() / 2),
+                                 paths.drop_front(paths.size() / 2)};
+    llvm::Expected<Witness> written =
+        writeWitness(compared, *result, witnessFolder);
+    if (!written)
+      return written.takeError();
+    witness = std::move(*written);
+  }
   // Warn about placements that conflict with the graph. The verdict holds
   // nevertheless, but such a placement is probably a mistake.
   std::vector<PlacementProblem> problems =
@@ -295,6 +337,8 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
     if (showSizes)
       object["extents"] = toJson(result->extents);
     object["placement_problems"] = toJson(problems);
+    if (witness)
+      object["witness"] = toJson(*witness);
     object["seconds"] =
         llvm::json::Object{{"reading", secondsReading},
                            {"sizes", result->secondsForSizes},
@@ -302,6 +346,8 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
     printJson(std::move(object));
   } else {
     print(*result, safeOuts());
+    if (witness)
+      print(*witness, safeOuts());
     if (showSizes)
       printExtents(*result, safeOuts());
     if (!problems.empty()) {
