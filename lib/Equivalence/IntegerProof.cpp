@@ -130,8 +130,12 @@ bool IntegerProof::prove(const Sources &sources, Manner manner) {
   for (func::FuncOp function : {liftedFirst, liftedSecond})
     own.numOps += function.getBody().front().getOperations().size() - 1;
   VerifyOptions ownOptions = options;
-  ownOptions.dump =
-      nameStage(options, collapsesLate ? "all-integers" : "all-integers-early");
+  std::string stage = manner.opensOrders ? "all-orders" : "all-integers";
+  if (manner.followsRows)
+    stage += "-unsorted";
+  if (!manner.collapsesLate)
+    stage += "-early";
+  ownOptions.dump = nameStage(options, stage);
   ProgramComparison forAll(liftedFirst, liftedSecond, placements, ownOptions,
                            budget, own);
   if (llvm::Error error = forAll.run(liftedFirst, liftedSecond)) {

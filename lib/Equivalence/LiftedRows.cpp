@@ -117,18 +117,26 @@ void IntegerLifting::visitRows(Operation *op) {
 
 const Mixture *IntegerLifting::getGroups(tp::GroupedMatmulOp op,
                                          Value order) const {
-  // The ends of the groups are the counts of equal numbers, added up.
-  auto stripCasts = [](Value value) {
-    while (isa_and_nonnull<tp::CastOp, tp::ReshapeOp>(value.getDefiningOp()))
+  // The ends of the groups are the counts of equal numbers, added up, in types
+  // in which no count wraps around.
+  auto holdsCounts = [](Value value) {
+    auto integer = dyn_cast<IntegerType>(tp::getTensor(value).getElementType());
+    return !integer || integer.getWidth() >= 32;
+  };
+  auto stripCasts = [&](Value value) {
+    while (holdsCounts(value) &&
+           isa_and_nonnull<tp::CastOp, tp::ReshapeOp>(value.getDefiningOp()))
       value = value.getDefiningOp()->getOperand(0);
     return value;
   };
   auto sum = stripCasts(op.getOffsets()).getDefiningOp<tp::RowwiseOp>();
-  if (!sum || sum.getFunction() != tp::RowFunction::CumulativeSum)
+  if (!sum || sum.getFunction() != tp::RowFunction::CumulativeSum ||
+      !holdsCounts(sum.getResult()))
     return nullptr;
   auto counts = stripCasts(sum.getInput()).getDefiningOp<tp::ReduceOp>();
   if (!counts || counts.getKind() != tp::ReductionKind::Sum ||
-      counts.getDims() != ArrayRef<int64_t>{0})
+      counts.getDims() != ArrayRef<int64_t>{0} ||
+      !holdsCounts(counts.getResult()))
     return nullptr;
   auto equal = stripCasts(counts.getInput()).getDefiningOp<tp::MapOp>();
   if (!equal || equal.getFunction() != MapFunction::Equal)
