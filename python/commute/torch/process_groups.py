@@ -4,7 +4,7 @@
 import functools
 import sys
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -119,11 +119,34 @@ def implied_group(target: OpOverload) -> str | None:
     return _commute.implied_group(f"torch.ops.{target}") or None
 
 
+class _GroupArgument(NamedTuple):
+    """Where an operator has the name of its process group, or the group that it implies."""
+
+    target: OpOverload
+    found: tuple[int, str] | None
+    implied: str | None
+
+
+# By the identity of the operator: hashing one takes longer than all else here, and passes ask
+# for every node of a graph, most of which do not communicate. An entry keeps its operator.
+_group_arguments: dict[int, _GroupArgument] = {}
+
+
 def group_name_of(node: Node) -> str | None:
     """The name of the process group in which a node communicates."""
+    target = node.target
+    if not isinstance(target, OpOverload):
+        return None
+    known = _group_arguments.get(id(target))
+    if known is None:
+        found = _find_argument(target, ("group_name", "group"))
+        known = _GroupArgument(target, found, implied_group(target))
+        _group_arguments[id(target)] = known
+    if known.found is None:
+        return known.implied
     name = _argument(node, "group_name", "group")
-    if name is None and isinstance(node.target, OpOverload):
-        return implied_group(node.target)
+    if name is None:
+        return known.implied
     return name if isinstance(name, str) else None
 
 
