@@ -21,6 +21,7 @@
 
 // JSON: "differences": [
 // JSON: "first": "neg (model.py:13)"
+// JSON-NEXT: "kind": "value"
 // JSON-NEXT: "message": "output 0 differs on rank 0 at index [0, 0]"
 // JSON-NEXT: "second": "neg (rewritten.py:23)"
 // JSON: "equivalent": false

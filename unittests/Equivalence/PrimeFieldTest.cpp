@@ -229,9 +229,9 @@ TEST(PrimeFieldTest, RootsOfFractionsAreRoots) {
     EXPECT_EQ(F::multiply(fourth, fourth), root) << number;
   }
   // The root of a product is the product of the roots.
-  EXPECT_EQ(F::multiply(F::fromDouble(std::sqrt(2.0)),
-                        F::fromDouble(std::sqrt(3.0))),
-            F::fromDouble(std::sqrt(6.0)));
+  EXPECT_EQ(
+      F::multiply(F::fromDouble(std::sqrt(2.0)), F::fromDouble(std::sqrt(3.0))),
+      F::fromDouble(std::sqrt(6.0)));
 }
 
 TEST(PrimeFieldTest, NumbersBesideRootsAreUnknown) {
