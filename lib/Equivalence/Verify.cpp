@@ -356,7 +356,9 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
   budget.bytes = options.maxBytes;
   ProofProgress progress;
   auto report = [&](double seconds, bool isDone) {
-    progress = {seconds, result.numRounds, result.numPlannedRounds, isDone};
+    // A proof for all integers ends the rounds that were planned.
+    progress = {seconds, result.numRounds,
+                isDone ? result.numRounds : result.numPlannedRounds, isDone};
     options.onProgress(progress);
   };
   if (options.onProgress)

@@ -322,8 +322,7 @@ static void defineProgram(nb::module_ &module) {
       .def("verify", verifyHandles, nb::arg("other"), nb::kw_only(),
            nb::arg("precision") = "algebraic", nb::arg("seed") = 1,
            nb::arg("real_sizes") = false, nb::arg("whole") = false,
-           nb::arg("max_seconds") = 60.0,
-           nb::arg("max_bytes") = -1,
+           nb::arg("max_seconds") = 60.0, nb::arg("max_bytes") = -1,
            "Returns the output of `commute verify` as JSON and as text.")
       .def("run", runHandle, nb::kw_only(), nb::arg("inputs") = nb::bytes(""),
            nb::arg("seeds_weights") = false, nb::arg("seed") = 0,
