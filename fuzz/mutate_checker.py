@@ -150,6 +150,7 @@ def judge(options: argparse.Namespace) -> tuple[str, str]:
                 "-s",
                 f"-j{options.jobs}",
                 "--max-failures=1",
+                f"--filter={options.filter}",
                 f"{build}/test/Equivalence",
             ],
         ),
@@ -190,6 +191,7 @@ def main() -> int:
     parser.add_argument("--test-seconds", type=float, default=1200, help="of one kind of tests")
     parser.add_argument("--files", default="", help="a pattern of names of sources")
     parser.add_argument("--kinds", default="if,case", help="of mutants: if, case, and")
+    parser.add_argument("--filter", default=".", help="a pattern of lit tests")
     parser.add_argument("--pairs", type=int, default=0, help="of random programs, for each mutant")
     parser.add_argument("--seed", type=int, default=0, help="of the order of mutants")
     parser.add_argument("--jobs", type=int, default=1)

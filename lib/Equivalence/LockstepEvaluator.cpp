@@ -259,6 +259,15 @@ LogicalResult LockstepEvaluator::evaluateModelled(
       algebra.restart(inputs, samples.empty() ? ArrayRef<const IndexSample *>()
                                               : samples.front());
       SmallVector<AlgebraValue> outputs;
+      // Ops that move or convert elements allocate about as much as they read.
+      int64_t largest = 0;
+      for (const AlgebraValue &input : inputs)
+        if (input)
+          largest = std::max(largest,
+                             FieldTensor::getNumBytes(share(input)->getDims()));
+      constexpr int64_t large = int64_t(16) << 20;
+      if (largest >= large && !context.checkMemory(largest))
+        return failure();
       if (failed(op.evaluate(algebra, inputs, outputs))) {
         if (!algebra.isWaiting() || context.problem)
           return failure();
