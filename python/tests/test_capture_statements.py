@@ -373,3 +373,47 @@ def test_dropout(where, activation, verdict):
     if verdict == "not proven":
         assert "random numbers: native_dropout" in result.report["not_proven"]
         assert "shard(2, tp) of relu" in result.report["not_proven"]
+
+
+#
+# Tied parameters, and numbers among the arguments
+#
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(12, 8)
+        self.head = nn.Linear(8, 12, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, ids, scale):
+        return (self.head(torch.tanh(self.embed(ids))) * scale).square().sum()
+
+
+TIED_PLAN = {
+    "embed": RowwiseParallel(input_layouts=Replicate(), output_layouts=Replicate()),
+    "head": ColwiseParallel(output_layouts=Replicate()),
+}
+
+
+def test_one_parameter_of_the_reference_that_is_two_of_the_ranks():
+    model, args, mesh = Tied(), (torch.randint(0, 12, (2, 5)), 3), fake_mesh({"tp": 2})
+    result = commute.torch.check(model, model, args, mesh, plan=TIED_PLAN)
+    assert not result.differences, result
+    both = "embed.weight and head.weight are one parameter of the model on one device, but two"
+    assert any(text.startswith(both) for text in result.premises)
+    with pytest.raises(CaptureError, match=both):
+        commute.torch.check(model, model, args, mesh, plan=TIED_PLAN, backward=True)
+
+    tied_again = parallelize_module(Tied(), mesh, TIED_PLAN)
+    tied_again.head.weight = tied_again.embed.weight
+    result = commute.torch.check(model, tied_again, args, mesh, backward=True)
+    assert not result.differences, result
+
+
+def test_numbers_among_the_arguments_are_constants(tmp_path):
+    args = {"ids": torch.randint(0, 12, (2, 5)), "scale": 3}
+    captured = capture(Tied(), args, mesh={"tp": 2}, plan=TIED_PLAN, folder=tmp_path)
+    program = torch.export.load(captured.ranks[0].path)
+    assert program.graph_signature.user_inputs == ("ids",)

@@ -2,6 +2,7 @@
 """Facts about captured programs that their graphs do not state: the sidecars of the ranks,
 and the relations of their tensors to those of a single device."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -191,6 +192,9 @@ class Descriptions:
         # of its gradient among them.
         self._whole_shapes: Sequence[tuple[int, ...] | None] | None = None
         self._whole_gradients: Mapping[str, int] = {}
+        # Further names of parameters, of the program on a single device and of the ranks.
+        self._whole_tied: Mapping[str, str] = {}
+        self._tied: Mapping[str, str] = {}
         self._data_axes: tuple[str, ...] = ()
         self._premises: dict[str, None] = {}
         self._sidecars: dict[int, dict[str, Any]] = {}
@@ -205,7 +209,7 @@ class Descriptions:
                 self.inputs[path] = tensor.placements
             else:
                 self.inputs[path] = self._default_placements(record, path)
-        self._returned = record.returned
+        self._returned, self._tied = record.returned, record.tied
         self._data_axes = record.data_axes
         self._note_beliefs(record)
         self._add_gradients(record)
@@ -231,11 +235,15 @@ class Descriptions:
                 self._local.add(name)
 
     def add_reference(
-        self, shapes: Sequence[tuple[int, ...] | None], gradients: Mapping[str, int]
+        self,
+        shapes: Sequence[tuple[int, ...] | None],
+        gradients: Mapping[str, int],
+        tied: Mapping[str, str],
     ) -> None:
         """Records the outputs of the program on a single device: their shapes, and by parameter
-        the index of its gradient among them."""
+        the index of its gradient among them. `tied` has the further names of parameters."""
         self._whole_shapes, self._whole_gradients = shapes, gradients
+        self._whole_tied = tied
 
     #
     # Inputs and outputs
@@ -471,7 +479,29 @@ class Descriptions:
                 ]
         return self._sidecars, tuple(found)
 
+    def _relate_untied(self) -> None:
+        """Relates parameters of the ranks that are one parameter of the reference to it. Raises
+        CaptureError if their gradients are captured."""
+        for name, first in self._whole_tied.items():
+            if self._tied.get(name) == first or name not in self._relations:
+                continue
+            what = (
+                f"{first} and {name} are one parameter of the model on one device, but two of the"
+                " ranks'"
+            )
+            if self._gradients:
+                raise CaptureError(
+                    f"{what}: each has a gradient of its own there, and the sum of both is the"
+                    " reference's. parallelize_module unties parameters; tie them again after it,"
+                    f" and pass the parallel model ({name} = {first})"
+                )
+            self._relations[name] = re.sub(
+                rf"(?<![\w.]){re.escape(name)}(?![\w.])", first, self._relations[name]
+            )
+            self._premises[f"{what}, which are taken to have equal values"] = None
+
     def relations(self) -> dict[str, Any]:
+        self._relate_untied()
         premises = [*self._premises, *(self._inferred.premises() if self._inferred else ())]
         of_rank = [self._relations_of_rank.get(rank, {}) for rank in self.axes.ranks]
         if self._states_plain_parameters:

@@ -36,7 +36,7 @@ from commute.capture.factory_capture import CapturedRank, Settings, capture_proc
 from commute.capture.inferred_relations import InferredRelations
 from commute.capture.local_model import LocalModel, is_parallel
 from commute.capture.meshes import find_mesh
-from commute.capture.rank_records import gradient_names, record, shapes_of_outputs
+from commute.capture.rank_records import gradient_names, record, shapes_of_outputs, tied_names
 from commute.capture.ranks import acting_as_rank, check_groups, fake_mesh
 from commute.capture.tracing import trace
 from commute.torch.compatibility import pytree
@@ -219,7 +219,9 @@ class _Capturing:
                     " device"
                 )
             self.descriptions.add_reference(
-                shapes_of_outputs(program), gradient_names(program) if self.backward else {}
+                shapes_of_outputs(program),
+                gradient_names(program) if self.backward else {},
+                tied_names(local),
             )
             path = self.folder / "reference.pt2"
             archives.save(program, path)
@@ -409,7 +411,9 @@ def _capture_by_factory(
         inferred=inferred,
     )
     if isinstance(whole, CapturedRank):
-        descriptions.add_reference(whole.record.shapes, whole.record.gradients)
+        descriptions.add_reference(
+            whole.record.shapes, whole.record.gradients, whole.record.tied
+        )
     for one in records:
         descriptions.add(one)
     constants = _write(descriptions, folder)

@@ -57,6 +57,8 @@ class RankRecord:
     """The process groups that the program uses, with their members on all ranks."""
     parameters: Mapping[str, TensorRecord]
     """All parameters and buffers of the model, under all of their names."""
+    tied: Mapping[str, str]
+    """By name of a parameter, the first name of the same parameter, if it is another."""
     used_parameters: Sequence[str]
     """Those that the program takes."""
     arguments: Mapping[str, TensorRecord]
@@ -113,6 +115,17 @@ def _digest(value: torch.Tensor) -> str | None:
     with unset_fake_temporarily():
         plain = value.detach().cpu().contiguous().view(-1).view(torch.uint8)
         return hashlib.sha256(plain.numpy().tobytes()).hexdigest()
+
+
+def tied_names(local: LocalModel) -> dict[str, str]:
+    """Returns, by name of a parameter, the first name of the same parameter, if it is another."""
+    first: dict[int, str] = {}
+    found: dict[str, str] = {}
+    for name, value in local.parameters().items():
+        known = first.setdefault(id(value), name)
+        if known != name:
+            found[name] = known
+    return found
 
 
 def _of_tensor(value: torch.Tensor, with_values: bool) -> TensorRecord:
@@ -176,6 +189,7 @@ def record(
         axes,
         dict(groups),
         _parameters(local, with_values),
+        tied_names(local),
         archives.parameter_names(program),
         {path: _of_tensor(value, with_values) for path, value in arguments.tensors()},
         tuple(arguments.named),

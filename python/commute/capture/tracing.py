@@ -21,6 +21,7 @@ from commute.capture.traced_collectives import TracedCollectives
 from commute.torch.compatibility import (
     export_without_checks,
     is_traced_tensor,
+    pytree,
     run_backward,
     setup_stacktrace_preservation_hooks,
 )
@@ -236,6 +237,14 @@ def _without_logs() -> Iterator[None]:
             logger.setLevel(level)
 
 
+def _is_of_numbers(value: Any) -> bool:
+    """Returns true for an int or a float, and for a container of them."""
+    leaves = pytree.tree_leaves(value)
+    return bool(leaves) and all(
+        isinstance(leaf, (int, float)) and not isinstance(leaf, bool) for leaf in leaves
+    )
+
+
 def _check_constants(program: ExportedProgram, packages: Collection[str]) -> None:
     """Raises CaptureError if a constant tensor of a program has no values."""
     constants = program.graph_signature.inputs_to_lifted_tensor_constants
@@ -273,20 +282,29 @@ def trace(
     else:
         forward = _calling_model(model, forward)
     leftovers = Leftovers(model)
-    program = _program_forward(local, forward, backward, for_model, leftovers)
+    # torch.export makes inputs of numbers that programs cannot take.
+    numbers = {name for name, value in arguments.items() if _is_of_numbers(value)}
+    given = {name: value for name, value in arguments.items() if name not in numbers}
+    if dynamic_shapes is not None:
+        dynamic_shapes = {k: v for k, v in dynamic_shapes.items() if k not in numbers}
+
+    def complete(traced: Mapping[str, Any]) -> dict[str, Any]:
+        return for_model({name: traced.get(name, value) for name, value in arguments.items()})
+
+    program = _program_forward(local, forward, backward, complete, leftovers)
     grad_mode = torch.no_grad() if not backward else contextlib.nullcontext()
     try:
         with (
             grad_mode,
             _without_logs(),
             _quiet_hooks(model),
-            _forward_in_place(model, program, tuple(arguments)),
+            _forward_in_place(model, program, tuple(given)),
         ):
             # Trace after dispatch, because DTensor issues its operators only then.
             exported = export_without_checks(
                 model,
                 (),
-                dict(arguments),
+                given,
                 dynamic_shapes=dynamic_shapes,
                 strict=False,
                 pre_dispatch=False,
