@@ -7,7 +7,8 @@ From the command line:
 """
 
 from commute.capture.errors import CaptureError
-from commute.capture.model import Capture, CapturedProgram, capture
+from commute.capture.model import capture
 from commute.capture.ranks import fake_mesh
+from commute.capture.results import Capture, CapturedProgram
 
 __all__ = ["Capture", "CaptureError", "CapturedProgram", "capture", "fake_mesh"]

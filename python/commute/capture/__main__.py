@@ -19,7 +19,8 @@ import torch
 
 from commute.capture import transformers_models
 from commute.capture.errors import CaptureError
-from commute.capture.model import Capture, capture
+from commute.capture.model import capture
+from commute.capture.results import Capture
 from commute.errors import CommuteError
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}

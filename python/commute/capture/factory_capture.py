@@ -159,6 +159,15 @@ def capture_module(model: nn.Module, settings: Settings, path: Path) -> Captured
         return _traced(model, settings.arguments, None, settings, path, "reference", 0, None, True)
 
 
+def capture_in_process(
+    model: nn.Module, settings: Settings, path: Path, what: str, mesh: Any, *, whole: bool
+) -> CapturedRank:
+    """Writes the program of the rank that this process is, or with `whole` that of a model on a
+    single device."""
+    rank = torch.distributed.get_rank()
+    return _traced(model, settings.arguments, None, settings, path, what, rank, mesh, whole)
+
+
 def capture_processes(
     factory: Factory,
     world: int,

@@ -8,10 +8,7 @@ For example:
 """
 
 import contextlib
-import dataclasses
 import gc
-import json
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +18,7 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.export import ExportedProgram
 
-from commute.capture import archives, plans, rank_constants, residue, transformers_models
+from commute.capture import archives, plans, residue, transformers_models
 from commute.capture.arguments import Arguments, named_arguments
 from commute.capture.axes import Axes
 from commute.capture.descriptions import (
@@ -31,67 +28,19 @@ from commute.capture.descriptions import (
     name_groups,
 )
 from commute.capture.errors import CaptureError, packages_of
-from commute.capture.factories import find_factory
-from commute.capture.factory_capture import CapturedRank, Settings, capture_processes
-from commute.capture.inferred_relations import InferredRelations
+from commute.capture.factory_capture import Settings
 from commute.capture.local_model import LocalModel, is_parallel
 from commute.capture.meshes import find_mesh
+from commute.capture.own_models import capture_by_factory
 from commute.capture.rank_records import gradient_names, record, shapes_of_outputs, tied_names
-from commute.capture.ranks import acting_as_rank, check_groups, fake_mesh
+from commute.capture.ranks import acting_as_rank, check_groups, fake_mesh, wanted_ranks
+from commute.capture.results import Capture, CapturedProgram, write_descriptions
 from commute.capture.tracing import trace
-from commute.torch.compatibility import pytree
 
 
-@dataclasses.dataclass(frozen=True)
-class CapturedProgram:
-    """One archive that was written."""
+class FunctionModule(nn.Module):
+    """A function as a module, whose forward it is."""
 
-    path: Path
-    rank: int | None
-    nodes: int
-    seconds: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Capture:
-    """What `capture` wrote."""
-
-    folder: Path
-    ranks: tuple[CapturedProgram, ...]
-    reference: CapturedProgram | None
-    reference_refusal: str | None
-    """Why no reference.pt2 was written; None if it was."""
-    relations: Path
-    constants_of_rank: tuple[rank_constants.RankConstant, ...]
-    """The constants that differ between the programs of the captured ranks."""
-    ambiguities: tuple[str, ...] = ()
-    """Parameters of ranks whose relation has several readings, each with the entry of
-    relations.json that settles it. Only a capture by a factory lists them."""
-    axes: Axes | None = None
-    """The axes of the process groups, with all of their names, after a capture by a factory."""
-    memory: int | None = None
-    """The bytes that the largest process of a capture by a factory took of its own."""
-
-    def relations_with(self, more: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the content of `relations` in which the entries of `more` replace those of
-        the same names. An entry that is None removes the captured one. An axis may have any of
-        its names."""
-        if self.axes is not None:
-            more = pytree.tree_map_only(str, self.axes.in_own_names, dict(more))
-        stated: dict[str, Any] = json.loads(self.relations.read_text(encoding="utf-8"))
-        for key, value in more.items():
-            known = stated.get(key)
-            merged = {**known, **value} if isinstance(known, dict) else value
-            if isinstance(merged, dict):
-                merged = {name: entry for name, entry in merged.items() if entry is not None}
-            if merged is None:
-                stated.pop(key, None)
-            else:
-                stated[key] = merged
-        return stated
-
-
-class _FunctionModule(nn.Module):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self.__dict__["forward"] = function
@@ -110,22 +59,11 @@ def _mesh_of(mesh: DeviceMesh | Mapping[str, int] | None, model: nn.Module) -> D
 
 
 def _ranks_of(mesh: DeviceMesh, ranks: Literal["all"] | Sequence[int]) -> list[int]:
-    return _wanted(ranks, sorted(int(rank) for rank in mesh.mesh.flatten().tolist()))
-
-
-def _wanted(ranks: Literal["all"] | Sequence[int], known: list[int]) -> list[int]:
-    if ranks == "all":
-        return known
-    if isinstance(ranks, (str, int)) or not ranks:
-        raise CaptureError(f"ranks is {ranks!r}; pass 'all' or a list such as [0]")
-    for rank in ranks:
-        if rank not in known:
-            raise CaptureError(f"rank {rank} is not in the mesh; its ranks are {known}")
-    return list(dict.fromkeys(ranks))
+    return wanted_ranks(ranks, sorted(int(rank) for rank in mesh.mesh.flatten().tolist()))
 
 
 def _why_not_parallel(model: nn.Module) -> str:
-    if isinstance(model, _FunctionModule):
+    if isinstance(model, FunctionModule):
         return "the function calls no collective, so there is nothing to run on several ranks"
     return (
         f"{type(model).__name__} is not parallel: it has no DTensor parameters and no plan of its"
@@ -229,16 +167,6 @@ class _Capturing:
         return CapturedProgram(path, None, nodes, time.perf_counter() - start)
 
 
-def _write(descriptions: Descriptions, folder: Path) -> tuple[rank_constants.RankConstant, ...]:
-    """Writes the sidecars and relations, which depend on all ranks."""
-    sidecars, constants = descriptions.sidecars()
-    for rank, sidecar in sidecars.items():
-        archives.add_sidecar(folder / f"rank{rank}.pt2", sidecar)
-    text = json.dumps(descriptions.relations(), indent=1) + "\n"
-    (folder / "relations.json").write_text(text, encoding="utf-8")
-    return constants
-
-
 def capture(
     model: nn.Module | Callable[..., Any] | str,
     example_args: Any = None,
@@ -298,7 +226,7 @@ def capture(
                 "with world=, the factory applies the plan and makes the mesh; leave plan out, and"
                 " pass axis sizes as mesh if the axes need names"
             )
-        return _capture_by_factory(
+        return capture_by_factory(
             model,
             world,
             Settings(example_args, mesh, backward, dynamic_shapes),
@@ -314,7 +242,7 @@ def capture(
     if example_args is None:
         raise CaptureError("no example arguments are passed")
     transformers_models.register_caches()
-    module = model if isinstance(model, nn.Module) else _FunctionModule(model)
+    module = model if isinstance(model, nn.Module) else FunctionModule(model)
     mesh = _mesh_of(mesh, module)
     wanted = _ranks_of(mesh, ranks)
     folder = Path(folder)
@@ -332,7 +260,7 @@ def capture(
     whole, refusal = module, None
     replicated: frozenset[str] = frozenset()
     if reference is not None:
-        whole = reference if isinstance(reference, nn.Module) else _FunctionModule(reference)
+        whole = reference if isinstance(reference, nn.Module) else FunctionModule(reference)
     elif not isinstance(model, nn.Module):
         refusal = "a function that calls collectives cannot run on a single device"
     if is_parallel(module):
@@ -361,85 +289,6 @@ def capture(
             captured_reference = capturing.reference(whole)
         except CaptureError as error:
             refusal = str(error)
-    constants = _write(descriptions, folder)
+    constants = write_descriptions(descriptions, folder)
     relations = folder / "relations.json"
     return Capture(folder, programs, captured_reference, refusal, relations, constants)
-
-
-def _capture_by_factory(
-    model: Any,
-    world: int,
-    settings: Settings,
-    *,
-    ranks: Literal["all"] | Sequence[int],
-    folder: Path,
-    input_placements: Mapping[str, Mapping[str, Any]],
-    output_placements: Mapping[str | int, Mapping[str, Any]],
-    reference: Any,
-    plain_parameters: str,
-) -> Capture:
-    if not isinstance(world, int) or world < 1:
-        raise CaptureError(f"world is {world!r}; expected the number of ranks")
-    if settings.mesh and math.prod(settings.mesh.values()) != world:
-        raise CaptureError(f"mesh={dict(settings.mesh)} does not have world={world} ranks")
-    factory = find_factory(model)
-    wanted = _wanted(ranks, [*range(world)])
-    if reference is None:
-        reference = factory
-    elif not isinstance(reference, nn.Module):
-        reference = find_factory(reference)
-    folder.mkdir(parents=True, exist_ok=True)
-    whole, captured, memory = capture_processes(factory, world, wanted, settings, folder, reference)
-    records = [rank.record for rank in captured]
-    first = records[0]
-    for other in records:
-        if other.axes != first.axes:
-            raise CaptureError(
-                f"ranks {first.rank} and {other.rank} have other process groups:"
-                f" {', '.join(first.axes.names)}, and {', '.join(other.axes.names)}"
-            )
-    inferred = None
-    if isinstance(whole, CapturedRank) and plain_parameters == "unknown":
-        inferred = InferredRelations(records, whole.record)
-    dims = {path: len(tensor.shape) for path, tensor in first.arguments.items()}
-    descriptions = Descriptions(
-        first.axes,
-        check_stated_inputs(input_placements, first.argument_names, dims, first.axes),
-        is_function=False,
-        states_plain_parameters=plain_parameters == "replicated",
-        stated_outputs=check_stated_outputs(output_placements, first.axes),
-        inferred=inferred,
-    )
-    if isinstance(whole, CapturedRank):
-        descriptions.add_reference(
-            whole.record.shapes, whole.record.gradients, whole.record.tied
-        )
-    for one in records:
-        descriptions.add(one)
-    constants = _write(descriptions, folder)
-    refusal, program = None, None
-    if isinstance(whole, CapturedRank):
-        archives.add_sidecar(
-            folder / "reference.pt2",
-            {"version": 1, "rank": 0, "groups": dict(whole.record.groups), "inputs": {}},
-        )
-        program = CapturedProgram(folder / "reference.pt2", None, whole.nodes, whole.seconds)
-    else:
-        refusal = str(whole)
-    programs = tuple(
-        CapturedProgram(
-            folder / f"rank{rank.record.rank}.pt2", rank.record.rank, rank.nodes, rank.seconds
-        )
-        for rank in captured
-    )
-    return Capture(
-        folder,
-        programs,
-        program,
-        refusal,
-        folder / "relations.json",
-        constants,
-        tuple(inferred.ambiguities) if inferred else (),
-        first.axes,
-        memory,
-    )

@@ -11,8 +11,8 @@ PyTorch's notion of "this rank" has to change.
 
 import contextlib
 import math
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, cast
 from unittest import mock
 
 import torch.distributed as dist
@@ -51,6 +51,18 @@ def fake_mesh(axes: Mapping[str, int], device_type: str = "cpu") -> DeviceMesh:
         )
     start_fake_processes(math.prod(axes.values()))
     return init_device_mesh(device_type, tuple(axes.values()), mesh_dim_names=tuple(axes))
+
+
+def wanted_ranks(ranks: Literal["all"] | Sequence[int], known: list[int]) -> list[int]:
+    """Returns the ranks that an option names, of the known ones."""
+    if ranks == "all":
+        return known
+    if isinstance(ranks, (str, int)) or not ranks:
+        raise CaptureError(f"ranks is {ranks!r}; pass 'all' or a list such as [0]")
+    for rank in ranks:
+        if rank not in known:
+            raise CaptureError(f"rank {rank} is not in the mesh; its ranks are {known}")
+    return list(dict.fromkeys(ranks))
 
 
 def axis_names(mesh: DeviceMesh) -> tuple[str, ...]:
