@@ -12,9 +12,9 @@ FUZZ_MODULES ?= 500
 FUZZERS := container program vocabulary
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check-all unittests lit pytest check-format \
-        check-python format tidy docs check-docs check-torch-versions site wheel fuzz fuzz-verify \
-        fuzz-passes fuzz-validate mutate bench clean
+.PHONY: help setup build link demo test check-all unittests lit pytest check-format \
+        check-python format tidy docs check-docs check-torch-versions check-frameworks site wheel \
+        wheels fuzz fuzz-verify fuzz-passes fuzz-validate mutate bench newcomer clean
 
 help:
 	@echo "make demo    set up, build, and optimize a real PyTorch graph"
@@ -22,6 +22,7 @@ help:
 	@echo "make check-all  make test, then clang-tidy on all sources, all tests under the"
 	@echo "             address and undefined-behaviour sanitizers, the tests of a gcc build, and"
 	@echo "             those of the Python package with other versions of PyTorch; an hour on two cores"
+	@echo "make check-frameworks  verify models of Megatron-core, fairscale, peft and torchtitan"
 	@echo "make fuzz    run every fuzzer for FUZZ_SECONDS (600) seconds, and random"
 	@echo "             programs against PyTorch"
 	@echo "make fuzz-verify  judge commute verify with PyTorch on 100000 pairs of random"
@@ -70,6 +71,10 @@ check-all: test tidy
 # Each version takes minutes and gigabytes to install.
 check-torch-versions: build
 	@build_tools/check_torch_versions.sh $(BUILD)
+
+# Verifies models of Megatron-core, fairscale and others, which it installs.
+check-frameworks: build
+	@build_tools/check_frameworks.sh $(BUILD)
 
 unittests: build
 	@echo "[test] unit tests and fuzz corpora"
