@@ -378,3 +378,28 @@ def test_subgraphs_are_compared_by_structure():
     before = chosen(sine, cosine)
     assert commute.torch.validate(before, chosen(sine, cosine))
     assert not commute.torch.validate(before, chosen(cosine, sine))
+
+
+def test_writes_into_constants_are_results():
+    class Counting(torch.nn.Module):
+        def __init__(self, step):
+            super().__init__()
+            self.step, self.count = step, torch.zeros(3)
+
+        def forward(self, x):
+            if self.step:
+                aten.add_.Tensor(self.count, self.step)
+            return x * 2
+
+    def traced(step):
+        module = torch.fx.symbolic_trace(Counting(step))
+        module.count = count
+        for node in module.graph.nodes:
+            node.meta["val"] = count if node.op == "get_attr" else x()
+        return module
+
+    count = torch.zeros(3)
+    first = traced(1)
+    assert commute.torch.validate(first, traced(1))
+    assert commute.torch.validate(first, traced(2)).verdict == "different"
+    assert not commute.torch.validate(first, traced(0))

@@ -18,7 +18,7 @@ from commute.errors import CommuteError
 from commute.torch.compatibility import FakeTensor, unset_fake_temporarily
 from commute.torch.graph_program import get_value
 from commute.torch.validation.functional_graphs import Epilogue, needs_tracing, trace_functional
-from commute.torch.validation.graph_states import find_attribute, make_module
+from commute.torch.validation.graph_states import find_attribute, make_module, set_attribute
 from commute.torch.validation.operator_forms import OperatorForms, find_fake_mode
 
 # Constants with more elements are inputs of both graphs, or of a graph that has no proof.
@@ -160,7 +160,8 @@ class ComparablePair:
             for one in sorted(written, key=str):
                 node = inputs[one] if isinstance(one, int) else attributes.get(one)
                 if node is None:
-                    raise CommuteError(f"only one of the graphs has {one!r}, and writes into it")
+                    # The other graph writes into a tensor that this one does not even read.
+                    node = _add_attribute(module, str(one), modules)
                 nodes.append(node)
             epilogue.finish(nodes)
         if epilogues[0].structure != epilogues[1].structure:
@@ -176,10 +177,9 @@ class ComparablePair:
             own: dict[str, list[Node]] = {}
             for node in module.graph.find_nodes(op="get_attr"):
                 value = node.meta.get("attribute", find_attribute(module, str(node.target)))
+                key = _content_key(value, self._tensors.name)
                 if str(node.target) in self.mutated:
-                    key = f"state_{_digest(str(node.target))}"
-                else:
-                    key = _content_key(value, self._tensors.name)
+                    key = f"state_{_digest(str(node.target))}_{key}"
                 own.setdefault(key, []).append(node)
                 values[key] = value
             found.append(own)
@@ -188,6 +188,9 @@ class ComparablePair:
         written = {key for key in values if is_uniform(values[key])}
         if differing:
             written |= {key for key in values if is_small(values[key])}
+        # A write that is no result might go to a constant, which has to stay memory then.
+        if any(needs_tracing(module) for module in modules):
+            written.clear()
         written = {key for key in written if not key.startswith("state_")}
         kept = sorted({*values} - written)
         for module, own in zip(modules, found):
@@ -211,6 +214,24 @@ class ComparablePair:
                     node.replace_all_uses_with(new)
                     graph.erase_node(node)
         self.constants = {key: values[key] for key in kept}
+
+
+def _add_attribute(module: GraphModule, target: str, modules: list[GraphModule]) -> Node:
+    """Adds a node that reads an attribute of another graph."""
+    graph = module.graph
+    other, owner = next(
+        (node, one)
+        for one in modules
+        for node in one.graph.find_nodes(op="get_attr")
+        if str(node.target) == target
+    )
+    value = other.meta.get("attribute", find_attribute(owner, target))
+    set_attribute(module, target, value)
+    begin = next(node for node in graph.nodes if node.op != "placeholder")
+    with graph.inserting_before(begin):
+        new = graph.create_node("get_attr", target)
+    new.meta = {**other.meta, "attribute": value}
+    return new
 
 
 def _attributes(module: GraphModule) -> Mapping[str, Any]:
@@ -278,8 +299,3 @@ def write_constant(graph: Graph, value: torch.Tensor, like: Node) -> Node:
         return call(aten.full.default, (sizes, 0), options, empty(sizes))
     joined = call(aten.cat.default, (parts,), {}, empty([len(numbers)]))
     return call(aten.reshape.default, (joined, [*value.shape]), {}, empty([*value.shape]))
-
-
-def is_functional(module: GraphModule) -> bool:
-    """Whether a graph can be read as it is."""
-    return not needs_tracing(module)
