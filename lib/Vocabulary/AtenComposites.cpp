@@ -143,26 +143,58 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
   return setRepeated(reader, value);
 }
 
-/// x.roll(1, dim): moves the last elements to the front. Rolling along several
-/// dims is not modelled.
+/// Moves the last `shift` elements along a dim to the front. Null if the size
+/// of the dim is symbolic.
+static Value roll(NodeReader &reader, Value value, int64_t dim, int64_t shift) {
+  if (getTensor(value).isDynamicDim(dim))
+    return {};
+  int64_t size = getTensor(value).getDimSize(dim);
+  int64_t first = size == 0 ? 0 : (size - shift % size) % size;
+  if (first == 0)
+    return value;
+  Value parts[] = {reader.slice(value, dim, first, size - first),
+                   reader.slice(value, dim, 0, first)};
+  return reader.concat(parts, dim);
+}
+
+/// x.roll((1, 2), (0, 1)), and x.roll(1), which rolls all elements in row-major
+/// order.
 static LogicalResult readRoll(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
   std::optional<SmallVector<int64_t>> shifts = reader.integers("shifts");
-  std::optional<SmallVector<int64_t>> dims = reader.integers("dims");
-  if (!self || !type || !shifts || !dims || shifts->size() != 1 ||
-      dims->size() != 1)
+  SmallVector<int64_t> dims;
+  if (!reader.isAbsent("dims")) {
+    std::optional<SmallVector<int64_t>> stated = reader.integers("dims");
+    if (!stated)
+      return failure();
+    dims = std::move(*stated);
+  }
+  if (!self || !type || !shifts)
     return failure();
-  int64_t dim = dims->front() + (dims->front() < 0 ? type.getRank() : 0);
-  if (dim < 0 || dim >= type.getRank() || type.isDynamicDim(dim))
+  Value value = self;
+  if (dims.empty()) {
+    tp::Size count = tp::multiply(reader.getSymbols().getSizes(type));
+    if (shifts->size() != 1 || !count)
+      return failure();
+    value = roll(reader, reader.reshape(self, {count}), 0, shifts->front());
+    if (!value)
+      return failure();
+    value = reader.reshape(value, reader.getSymbols().getSizes(type));
+    return setCopy(reader, value);
+  }
+  if (shifts->size() != dims.size())
     return failure();
-  int64_t size = type.getDimSize(dim);
-  int64_t first = size == 0 ? 0 : (size - shifts->front() % size) % size;
-  if (first == 0)
-    return setCopy(reader, self);
-  Value parts[] = {reader.slice(self, dim, first, size - first),
-                   reader.slice(self, dim, 0, first)};
-  return reader.result(reader.create<tp::ConcatOp>(type, parts, dim));
+  for (auto [dim, shift] : llvm::zip_equal(dims, *shifts)) {
+    dim += dim < 0 ? type.getRank() : 0;
+    if (dim < 0 || dim >= type.getRank())
+      return failure();
+    value = roll(reader, value, dim, shift);
+    if (!value)
+      return failure();
+  }
+  return value != self && value.getType() == type ? reader.result(value)
+                                                  : setCopy(reader, value);
 }
 
 /// Appends values that cover the elements [start, start + size) of `value`
@@ -362,23 +394,20 @@ static LogicalResult readOneHot(NodeReader &reader) {
 }
 
 /// diag_embed(x): matrices with the last dim of x on a diagonal and zeros
-/// beside it.
-static LogicalResult readDiagonalEmbedding(NodeReader &reader) {
-  Value self = reader.tensor("self");
+/// beside it. The gradient of a diagonal is the same, but for matrices that are
+/// not square.
+static LogicalResult setDiagonal(NodeReader &reader, Value self, int64_t rowDim,
+                                 int64_t columnDim, int64_t offset) {
   RankedTensorType type = reader.getResultType();
-  std::optional<int64_t> offset = reader.integer("offset", 0);
-  if (!self || !type || !offset || getTensor(self).getRank() == 0 ||
-      type.getRank() != getTensor(self).getRank() + 1)
-    return failure();
   int64_t rank = type.getRank();
-  std::optional<int64_t> rowDim = reader.dim("dim1", rank, -2);
-  std::optional<int64_t> columnDim = reader.dim("dim2", rank, -1);
-  if (!rowDim || !columnDim || *rowDim == *columnDim ||
-      getTensor(self).isDynamicDim(rank - 2) || type.isDynamicDim(*rowDim))
+  if (rowDim == columnDim || getTensor(self).isDynamicDim(rank - 2) ||
+      type.isDynamicDim(rowDim) || type.isDynamicDim(columnDim))
     return failure();
   int64_t count = getTensor(self).getDimSize(rank - 2);
-  int64_t distance = type.getDimSize(*rowDim) - count;
-  if (distance < 0 || (*offset != distance && *offset != -distance))
+  int64_t right = std::max<int64_t>(offset, 0);
+  int64_t down = std::max<int64_t>(-offset, 0);
+  int64_t rows = type.getDimSize(rowDim), columns = type.getDimSize(columnDim);
+  if (count < 1 || count != std::min(rows - down, columns - right))
     return failure();
   Value positions = reader.iota(count);
   Value isDiagonal =
@@ -393,15 +422,44 @@ static LogicalResult readDiagonalEmbedding(NodeReader &reader) {
       {isDiagonal, reader.reshape(self, sizes), reader.fill(0, {1}, element)},
       element);
   // Zeros move the diagonal to the right, or down.
-  int64_t right = *offset > 0 ? distance : 0, down = distance - right;
-  value = reader.pad(value, rank - 1, right, down);
-  value = reader.pad(value, rank - 2, down, right);
+  value = reader.pad(value, rank - 1, right, columns - right - count);
+  value = reader.pad(value, rank - 2, down, rows - down - count);
   SmallVector<int64_t> order;
   for (int64_t dim = 0, next = 0; dim < rank; ++dim)
-    order.push_back(dim == *rowDim      ? rank - 2
-                    : dim == *columnDim ? rank - 1
-                                        : next++);
+    order.push_back(dim == rowDim      ? rank - 2
+                    : dim == columnDim ? rank - 1
+                                       : next++);
   return setCopy(reader, reader.permute(value, order));
+}
+
+static LogicalResult readDiagonalEmbedding(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<int64_t> offset = reader.integer("offset", 0);
+  if (!self || !type || !offset || getTensor(self).getRank() == 0 ||
+      type.getRank() != getTensor(self).getRank() + 1)
+    return failure();
+  std::optional<int64_t> rowDim = reader.dim("dim1", type.getRank(), -2);
+  std::optional<int64_t> columnDim = reader.dim("dim2", type.getRank(), -1);
+  return rowDim && columnDim
+             ? setDiagonal(reader, self, *rowDim, *columnDim, *offset)
+             : failure();
+}
+
+static LogicalResult readDiagonalBackward(NodeReader &reader) {
+  Value gradient = reader.tensor("grad_output");
+  RankedTensorType type = reader.getResultType();
+  std::optional<int64_t> offset = reader.integer("offset", 0);
+  reader.skip("input_sizes");
+  if (!gradient || !type || !offset || type.getRank() < 2 ||
+      type.getRank() != getTensor(gradient).getRank() + 1 ||
+      type.getElementType() != getElementType(gradient))
+    return failure();
+  std::optional<int64_t> rowDim = reader.dim("dim1", type.getRank(), 0);
+  std::optional<int64_t> columnDim = reader.dim("dim2", type.getRank(), 1);
+  return rowDim && columnDim
+             ? setDiagonal(reader, gradient, *rowDim, *columnDim, *offset)
+             : failure();
 }
 
 void vocabulary::addAtenComposites(Vocabulary &vocabulary) {
@@ -416,4 +474,6 @@ void vocabulary::addAtenComposites(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.select_backward.default", readSelectBackward);
   vocabulary.add("torch.ops.aten.one_hot.default", readOneHot);
   vocabulary.add("torch.ops.aten.diag_embed.default", readDiagonalEmbedding);
+  vocabulary.add("torch.ops.aten.diagonal_backward.default",
+                 readDiagonalBackward);
 }

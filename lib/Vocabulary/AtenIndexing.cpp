@@ -151,22 +151,41 @@ static LogicalResult readGather(NodeReader &reader) {
       reader.create<tp::TakeAlongOp>(type, table, index, *dim));
 }
 
-/// x[mask] = number
+/// x[:, mask] = values, for values that do not depend on which of the elements
+/// that the mask selects they are for.
 static LogicalResult setMasked(NodeReader &reader, Value self, Value mask,
-                               Value values) {
+                               int64_t first, Value values) {
   RankedTensorType type = reader.getResultType();
-  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(mask));
-  if (!tp::hasOneElement(getTensor(values)) ||
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(getTensor(mask));
+  auto maskRank = static_cast<int64_t>(sizes.size());
+  int64_t end = first + maskRank;
+  if (end > type.getRank() || maskRank == 0 ||
       getTensor(values).getElementType() != type.getElementType())
     return failure();
+  // PyTorch broadcasts the values to the dims before the mask, one dim of all
+  // selected elements, and the dims after the mask.
+  tp::Sizes own = symbols.getSizes(getTensor(values));
+  if (tp::hasOneElement(getTensor(values))) {
+    own.clear();
+    values = reader.reshape(values, {});
+  }
+  auto ownRank = static_cast<int64_t>(own.size());
+  int64_t behind = type.getRank() - end;
+  if (ownRank > behind) {
+    auto selected = own.begin() + (ownRank - behind - 1);
+    if (*selected != tp::Size(1) || ownRank > behind + 1 + first)
+      return failure();
+    own.insert(selected, maskRank - 1, 1);
+    values = reader.reshape(values, own);
+  }
   // PyTorch writes to a copy, which is contiguous if the input has gaps.
   if (getTensor(self).getEncoding() != type.getEncoding())
     self = reader.convert(self, type.getElementType());
   if (getTensor(self).getEncoding() != type.getEncoding())
     return failure();
-  sizes.append(type.getRank() - sizes.size(), 1);
-  Value operands[] = {reader.reshape(mask, sizes), reader.reshape(values, {}),
-                      self};
+  sizes.append(behind, 1);
+  Value operands[] = {reader.reshape(mask, sizes), values, self};
   return reader.result(
       reader.create<tp::MapOp>(type, MapFunction::Select, operands));
 }
@@ -180,9 +199,9 @@ static LogicalResult readIndexPut(NodeReader &reader) {
   if (!self || !values || !type || !accumulates || !list)
     return failure();
   Value first = list->tensors.front();
-  if (list->tensors.size() == 1 && list->first == 0 && !*accumulates &&
+  if (list->tensors.size() == 1 && !*accumulates &&
       getTensor(first).getElementType().isInteger(1))
-    return setMasked(reader, self, first, values);
+    return setMasked(reader, self, first, list->first, values);
   int64_t end = list->first + static_cast<int64_t>(list->tensors.size());
   if (end > type.getRank())
     return failure();

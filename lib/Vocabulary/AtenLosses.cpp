@@ -153,6 +153,57 @@ static Value buildDivergence(Formula &f, NodeReader &reader, Value x, Value y) {
   return f.subtract(entropy, f.multiply(y, x));
 }
 
+/// Reads the gradient of a loss of two float tensors. `build` returns the
+/// slope of the loss of each element as a function of `self - target`; null if
+/// an argument is not modelled.
+template <Value (*build)(Formula &, NodeReader &, Value)>
+static LogicalResult readLossBackward(NodeReader &reader) {
+  Value gradient = reader.tensor("grad_output");
+  Value self = reader.tensor("self"), target = reader.tensor("target");
+  std::optional<int64_t> reduction = getReduction(reader);
+  if (!gradient || !self || !target || !reduction || !isFloat(self) ||
+      getElementType(self) != getElementType(target))
+    return failure();
+  Formula f(reader, getElementType(self));
+  Value slope = build(f, reader, f.subtract(f.of(self), f.of(target)));
+  if (!slope)
+    return failure();
+  Value g = f.multiply(f.of(gradient), slope);
+  if (*reduction == reductionMean) {
+    tp::Size count =
+        tp::multiply(reader.getSymbols().getSizes(getTensor(slope)));
+    if (!tp::getConstant(count))
+      return failure();
+    g = f.divide(g, f.number(static_cast<double>(*tp::getConstant(count))));
+  }
+  return f.result(0, g);
+}
+
+static Value buildSlopeOfSquare(Formula &f, NodeReader &, Value difference) {
+  return f.multiply(f.number(2), difference);
+}
+
+static Value buildSlopeOfSmoothL1(Formula &f, NodeReader &reader, Value d) {
+  std::optional<double> beta = reader.number("beta", 1);
+  if (!beta || *beta < 0)
+    return {};
+  Value sign = f.apply(MapFunction::Sign, d);
+  if (*beta == 0)
+    return sign;
+  Value distance = f.apply(MapFunction::Abs, d);
+  return f.select(f.test(MapFunction::Less, {distance, f.number(*beta)}),
+                  f.divide(d, f.number(*beta)), sign);
+}
+
+static Value buildSlopeOfHuber(Formula &f, NodeReader &reader, Value d) {
+  std::optional<double> delta = reader.number("delta", 1);
+  if (!delta || *delta <= 0)
+    return {};
+  return f.apply(MapFunction::Minimum,
+                 {f.apply(MapFunction::Maximum, {d, f.number(-*delta)}),
+                  f.number(*delta)});
+}
+
 //===----------------------------------------------------------------------===//
 // Negative log-likelihood
 //===----------------------------------------------------------------------===//
@@ -266,6 +317,12 @@ static LogicalResult readNllLossBackward(NodeReader &reader) {
 }
 
 void vocabulary::addAtenLosses(Vocabulary &vocabulary) {
+  vocabulary.add("torch.ops.aten.mse_loss_backward.default",
+                 readLossBackward<buildSlopeOfSquare>);
+  vocabulary.add("torch.ops.aten.smooth_l1_loss_backward.default",
+                 readLossBackward<buildSlopeOfSmoothL1>);
+  vocabulary.add("torch.ops.aten.huber_loss_backward.default",
+                 readLossBackward<buildSlopeOfHuber>);
   vocabulary.add("torch.ops.aten.mse_loss.default",
                  readLoss<buildSquaredError>);
   vocabulary.add("torch.ops.aten.l1_loss.default", readLoss<buildDistance>);

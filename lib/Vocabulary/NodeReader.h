@@ -240,6 +240,7 @@ private:
 };
 
 // Each of these adds the operators of one file.
+void addAtenActivationGradients(Vocabulary &vocabulary);
 void addAtenAttention(Vocabulary &vocabulary);
 void addAtenBackward(Vocabulary &vocabulary);
 void addAtenComposites(Vocabulary &vocabulary);

@@ -30,6 +30,7 @@ Vocabulary::Vocabulary() {
   addAtenReindex(*this);
   addAtenRowwise(*this);
   addAtenSlices(*this);
+  addAtenActivationGradients(*this);
   addAtenBackward(*this);
   addAtenComposites(*this);
   addAtenMatmul(*this);
