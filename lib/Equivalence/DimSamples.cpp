@@ -102,12 +102,14 @@ void DimSamples::onNumber(int64_t number) {
 
 void DimSamples::onBound(const InputFunction &function, Value table,
                          unsigned dim, int64_t least) {
-  std::optional<int64_t> low = function.findLeast(least);
-  std::optional<int64_t> high =
-      function.findLeast(tp::getTensor(table).getDimSize(dim));
-  if (low && high)
+  std::optional<IntegerUnion> legal =
+      function.getPreimage({least, tp::getTensor(table).getDimSize(dim)});
+  // A program that masks what is far away says nothing of it. An integer that
+  // it reads out of range nevertheless is a mistake, not one that nobody
+  // passes.
+  if (legal && legal->isBounded())
     bounds[function.argument].push_back(
-        {getDims(table)[dim], function, *low, *high,
+        {getDims(table)[dim], function, std::move(*legal),
          table.getParentBlock()->getParentOp() == first});
 }
 
@@ -132,13 +134,11 @@ IntegerPool DimSamples::getPool() const {
   return numbersOfPool;
 }
 
-std::optional<std::pair<int64_t, int64_t>>
-DimSamples::getRange(unsigned argument) const {
+std::optional<IntegerUnion> DimSamples::getRange(unsigned argument) const {
   auto known = bounds.find(argument);
   if (known == bounds.end())
     return std::nullopt;
-  int64_t low = std::numeric_limits<int64_t>::min();
-  int64_t high = std::numeric_limits<int64_t>::max();
+  IntegerUnion legal = IntegerUnion::getAll();
   // The first program determines what is legal, if it uses the input as an
   // index: then the second has to run with all of that.
   bool isBoundByFirst = llvm::any_of(
@@ -146,26 +146,27 @@ DimSamples::getRange(unsigned argument) const {
   for (const Bound &bound : known->second) {
     if (isBoundByFirst && !bound.isOfFirst)
       continue;
-    low = std::max(low, bound.low);
-    high = std::min(high, bound.high);
+    legal = legal.intersect(bound.legal);
   }
-  return low < high ? std::optional(std::pair(low, high)) : std::nullopt;
+  return legal.isEmpty() ? std::nullopt : std::optional(legal);
 }
 
 std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
-  std::optional<std::pair<int64_t, int64_t>> range = getRange(argument);
+  std::optional<IntegerUnion> range = getRange(argument);
   if (!range)
     return std::nullopt;
-  auto [low, high] = *range;
   std::vector<int64_t> pool;
   auto add = [&](int64_t number) {
-    if (number >= low && number < high && pool.size() < maxBoundValues &&
+    if (range->contains(number) && pool.size() < maxBoundValues &&
         !llvm::is_contained(pool, number))
       pool.push_back(number);
   };
   add(0);
-  add(low);
-  add(high - 1);
+  ArrayRef<IntegerUnion::Interval> intervals = range->getIntervals();
+  for (auto [low, high] : intervals) {
+    add(low);
+    add(high - 1);
+  }
   // Room is left for what follows.
   for (int64_t number : numbers)
     for (int64_t offset : {-1, 0, 1})
@@ -178,9 +179,12 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
         add(*number);
   for (int64_t point : metPoints)
     add(point);
-  for (uint64_t draw = 0; draw < 6; ++draw)
-    add(low + static_cast<int64_t>(PrimeField::mix(draw, seed + argument) %
-                                   static_cast<uint64_t>(high - low)));
+  for (uint64_t draw = 0; draw < 6; ++draw) {
+    auto [low, high] = intervals[draw % intervals.size()];
+    uint64_t count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+    uint64_t offset = PrimeField::mix(draw, seed + argument) % count;
+    add(static_cast<int64_t>(static_cast<uint64_t>(low) + offset));
+  }
   return pool;
 }
 

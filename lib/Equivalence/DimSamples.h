@@ -13,6 +13,7 @@
 #include "commute/Equivalence/FieldAlgebra.h"
 #include "commute/Equivalence/IndexSample.h"
 #include "commute/Equivalence/IntegerPool.h"
+#include "commute/Equivalence/IntegerUnion.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -81,9 +82,9 @@ public:
   /// Returns the numbers that the integers of both programs meet, and their
   /// neighbours.
   IntegerPool getPool() const;
-  /// Returns the half-open range in which the elements of an input are if they
-  /// index a dim.
-  std::optional<std::pair<int64_t, int64_t>> getRange(unsigned argument) const;
+  /// Returns the integers that the elements of an input may be if they index a
+  /// dim.
+  std::optional<IntegerUnion> getRange(unsigned argument) const;
   /// Returns values that the elements of an input may have if they index a dim.
   std::optional<IntegerPool> getPool(unsigned argument) const;
 
@@ -120,11 +121,11 @@ private:
     Id first, second;
     int64_t firstFactor, secondFactor, constant;
   };
-  /// A function of integers in [low, high) indexes a dim.
+  /// A function of integers indexes a dim if they are legal.
   struct Bound {
     Id dim;
     InputFunction function;
-    int64_t low, high;
+    IntegerUnion legal;
     bool isOfFirst;
   };
   /// The chosen indices of an atom.

@@ -192,18 +192,18 @@ bool IntegerLifting::isNumber(Value operand) const {
 }
 
 IntegerLifting::Form IntegerLifting::createSource(Value integers, Value key,
-                                                  IntegerRange range) {
+                                                  const IntegerUnion &legal) {
   // All numbers of small ranges can be evaluated.
   constexpr int64_t small = 4096;
-  auto [low, high] = range;
+  int64_t low = legal.getFirst(), high = legal.getEnd();
   int64_t period = std::max<int64_t>(periods.lookup(integers), 1);
   if (high - low <= small)
     period = 1;
   // Nothing is known of the integers of a tensor that is too large.
   if (!appendSizes(getShape(key), {high - low + 2 * period}))
     return getForm(mixtures.applyUnknown(integers.getLoc(), key, 0));
-  return getForm(mixtures.createSource(integers.getLoc(), key, low, high,
-                                       period, getElementType(integers)));
+  return getForm(mixtures.createSource(integers.getLoc(), key, legal, period,
+                                       getElementType(integers)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,6 +248,8 @@ void IntegerLifting::visitWhole(Operation *op) {
     return visitIndexing(indexing);
   if (auto product = dyn_cast<tp::MatmulOp>(op); product && hasMixtures)
     return visitMatmul(product);
+  if (auto reduce = dyn_cast<tp::ReduceOp>(op); reduce && hasMixtures)
+    return visitReduce(reduce);
   if (auto grouped = dyn_cast<tp::GroupedMatmulOp>(op);
       grouped && isNumber(grouped.getOffsets()))
     return visitGroups(grouped);

@@ -62,8 +62,8 @@ bool isPositions(mlir::Value value);
 
 class IntegerLifting {
 public:
-  /// Returns the range of the integers of an input.
-  using Ranges = llvm::function_ref<IntegerRange(mlir::BlockArgument)>;
+  /// Returns the integers that an input may have; there is at least one.
+  using Ranges = llvm::function_ref<IntegerUnion(mlir::BlockArgument)>;
 
   /// `periods` are those of both programs that are compared.
   /// `farthest` is how far integers are from zero of which nothing is known.
@@ -133,7 +133,11 @@ private:
 
   /// Returns the form of `integers`, the weights of which are functions of
   /// `key`.
-  Form createSource(mlir::Value integers, mlir::Value key, IntegerRange range);
+  Form createSource(mlir::Value integers, mlir::Value key,
+                    const IntegerUnion &legal);
+  Form createSource(mlir::Value integers, mlir::Value key, IntegerRange range) {
+    return createSource(integers, key, IntegerUnion(range.first, range.second));
+  }
   void addArguments(Ranges ranges);
   void visit(mlir::Operation *op);
   void visitWhole(mlir::Operation *op);
@@ -181,6 +185,8 @@ private:
   void visitMove(mlir::Operation *op);
   /// Products of tables of small ranges are tables.
   void visitMatmul(tp::MatmulOp op);
+  /// Reductions of elements that the same integers determine are tables.
+  void visitReduce(tp::ReduceOp op);
   /// Any op, on elements.
   void visitElements(mlir::Operation *op);
 

@@ -158,8 +158,12 @@ bool IntegerProof::prove(const Sources &sources, Manner manner) {
   if (!own.seedOfDifferences || found)
     return false;
   uint64_t seed = *own.seedOfDifferences;
+  auto getLegal = [&](unsigned argument) {
+    return getRange(first.getArgument(argument));
+  };
   auto witness =
-      IntegerWitness(forAll, liftedFirst, liftedSecond, budget, seed).find();
+      IntegerWitness(forAll, liftedFirst, liftedSecond, getLegal, budget, seed)
+          .find();
   // Without integers, the difference is one of unknown floats, for which the
   // programs have been found equal.
   if (!witness || witness->empty())

@@ -89,7 +89,8 @@ std::vector<int64_t> IntegerWitness::getNumbers(unsigned argument) const {
   std::vector<int64_t> numbers;
   for (int64_t major : found[0])
     for (int64_t minor : found[1])
-      numbers.push_back(major + minor);
+      if (legal(argument).contains(major + minor))
+        numbers.push_back(major + minor);
   // Simple ones first.
   llvm::sort(numbers, [](int64_t a, int64_t b) {
     return std::pair(std::abs(a), a < 0) < std::pair(std::abs(b), b < 0);

@@ -28,12 +28,15 @@ InputGenerator::FixedNumbers getFixed(llvm::ArrayRef<FixedInteger> witness);
 /// the search takes too long, nothing is found.
 class IntegerWitness {
 public:
+  /// Returns the integers that an input may have.
+  using Legal = llvm::function_ref<IntegerUnion(unsigned)>;
+
   /// `comparison` has found that the programs differ.
   IntegerWitness(ProgramComparison &comparison, mlir::func::FuncOp first,
-                 mlir::func::FuncOp second, const ProofBudget &budget,
-                 uint64_t seed)
-      : comparison(comparison), functions{first, second}, budget(budget),
-        seed(seed) {}
+                 mlir::func::FuncOp second, Legal legal,
+                 const ProofBudget &budget, uint64_t seed)
+      : comparison(comparison), functions{first, second}, legal(legal),
+        budget(budget), seed(seed) {}
 
   std::optional<std::vector<FixedInteger>> find();
 
@@ -55,6 +58,7 @@ private:
 
   ProgramComparison &comparison;
   mlir::func::FuncOp functions[2];
+  Legal legal;
   const ProofBudget &budget;
   uint64_t seed;
   std::map<Place, int64_t> fixed;

@@ -384,6 +384,56 @@ void IntegerLifting::visitMatmul(tp::MatmulOp op) {
   forms[op.getResult()] = getForm(std::move(result));
 }
 
+void IntegerLifting::visitReduce(tp::ReduceOp op) {
+  const Mixture &input = forms.find(op.getInput())->second.mixture;
+  auto isFloat = [](Value value) {
+    return isFieldType(tp::getTensor(value).getElementType());
+  };
+  if (!isFloat(op.getInput()) || !isFloat(op.getResult()) ||
+      (!collapsesLate && !isSmall(input.weights)))
+    return visitElements(op);
+  Location loc = op.getLoc();
+  ArrayRef<int64_t> shape = getShape(op.getResult());
+  int64_t inputRank = tp::getTensor(op.getInput()).getRank();
+  Mixture result;
+  for (Value weights : input.weights) {
+    // As many dims are reduced of the weights, along which they are repeated.
+    Value source = weights;
+    while (isa_and_nonnull<tp::BroadcastOp>(source.getDefiningOp()))
+      source = source.getDefiningOp()->getOperand(0);
+    ArrayRef<int64_t> sizes = getShape(source);
+    int64_t missing = inputRank + static_cast<int64_t>(dimsOfRange) -
+                      static_cast<int64_t>(sizes.size());
+    SmallVector<int64_t> kept;
+    for (auto [index, size] : llvm::enumerate(sizes)) {
+      int64_t dim = static_cast<int64_t>(index) + missing;
+      if (!llvm::is_contained(op.getDims(), dim)) {
+        kept.push_back(size);
+        continue;
+      }
+      if (size != 1)
+        return visitElements(op);
+      if (op.getKeepDims())
+        kept.push_back(1);
+    }
+    Value reduced =
+        mixtures.expandWeights(loc, mixtures.reshape(loc, source, kept), shape);
+    if (llvm::is_contained(result.weights, reduced))
+      return visitElements(op);
+    result.weights.push_back(reduced);
+  }
+  auto full = appendSizes(shape, getRangeSizes(result.weights));
+  if (!full)
+    return visitElements(op);
+  Operation *copy = mixtures.copy(op, input.table);
+  copy->getResult(0).setType(RankedTensorType::get(
+      *full, tp::getTensor(op.getResult()).getElementType()));
+  result.table = copy->getResult(0);
+  result.least = -std::numeric_limits<double>::infinity();
+  result.most = -result.least;
+  forms[op.getResult()] = getForm(std::move(result));
+}
+
 void IntegerLifting::visitMap(tp::MapOp op) {
   Mixture result = mapTables(op);
   if (result)

@@ -130,6 +130,20 @@ Value MixtureBuilder::applyUnknown(Location loc, Value value, double name) {
              getNumberType());
 }
 
+/// Returns true if the op keeps the order of all elements: slices of whole
+/// dims, as x[:, 0] of a column is, and permutations of dims of size 1.
+static bool keepsOrder(Operation *op) {
+  auto permute = dyn_cast<tp::PermuteOp>(op);
+  if (!permute)
+    return isa<tp::SliceOp>(op) &&
+           getShape(op->getResult(0)) == getShape(op->getOperand(0));
+  SmallVector<int64_t> others;
+  for (int64_t dim : permute.getPermutation())
+    if (getShape(op->getOperand(0))[dim] != 1)
+      others.push_back(dim);
+  return llvm::is_sorted(others);
+}
+
 Value MixtureBuilder::move(Operation *op, ValueRange operands,
                            ArrayRef<int64_t> rangeSizes) {
   auto type = tp::getTensor(op->getResult(0));
@@ -137,6 +151,14 @@ Value MixtureBuilder::move(Operation *op, ValueRange operands,
   llvm::append_range(shape, rangeSizes);
   if (isa<tp::CopyOp, tp::WaitOp, tp::RegionMarkerOp>(op))
     return operands.front();
+  if (keepsOrder(op))
+    return view(op->getLoc(), operands.front(), shape, /*repeats=*/false);
+  // Parts that are all the same repeat one, as where ranks add what one integer
+  // determines on each of them.
+  if (auto concat = dyn_cast<tp::ConcatOp>(op);
+      concat && llvm::all_equal(operands) &&
+      getShape(operands.front())[concat.getDim()] == 1)
+    return view(op->getLoc(), operands.front(), shape, /*repeats=*/true);
   if (isa<tp::ReshapeOp, tp::BroadcastOp>(op))
     return view(op->getLoc(), operands.front(), shape,
                 isa<tp::BroadcastOp>(op));
@@ -182,9 +204,10 @@ Value MixtureBuilder::createDim(Location loc, int64_t start, int64_t size,
   return numbers;
 }
 
-Mixture MixtureBuilder::createSource(Location loc, Value key, int64_t low,
-                                     int64_t high, int64_t period,
+Mixture MixtureBuilder::createSource(Location loc, Value key,
+                                     const IntegerUnion &legal, int64_t period,
                                      Type elementType) {
+  int64_t low = legal.getFirst(), high = legal.getEnd();
   Type f64 = builder.getF64Type();
   SmallVector<int64_t> shape(getShape(key)), column(shape);
   auto rank = static_cast<int64_t>(shape.size());
@@ -202,16 +225,24 @@ Mixture MixtureBuilder::createSource(Location loc, Value key, int64_t low,
   Value unknown =
       map(loc, MapFunction::Weight,
           {reshape(loc, key, column), cast(loc, numbers, f64)}, f64);
-  auto exclude = [&](MapFunction comparison, int64_t end) {
-    Value isOutside =
-        map(loc, comparison, {numbers, integer(loc, end)}, builder.getI1Type());
+  Type truth = builder.getI1Type();
+  auto compare = [&](MapFunction comparison, int64_t end) {
+    return map(loc, comparison, {numbers, integer(loc, end)}, truth);
+  };
+  auto exclude = [&](Value isOutside) {
     unknown = map(loc, MapFunction::Select,
                   {isOutside, constant(loc, 0), unknown}, f64);
   };
   if (first < low)
-    exclude(MapFunction::Less, low);
+    exclude(compare(MapFunction::Less, low));
   if (first + count * period > high)
-    exclude(MapFunction::GreaterEqual, high);
+    exclude(compare(MapFunction::GreaterEqual, high));
+  ArrayRef<IntegerUnion::Interval> intervals = legal.getIntervals();
+  for (auto [before, after] : llvm::zip(intervals, intervals.drop_front()))
+    exclude(map(loc, MapFunction::LogicalAnd,
+                {compare(MapFunction::GreaterEqual, before.second),
+                 compare(MapFunction::Less, after.first)},
+                truth));
   mixture.weights.push_back(
       map(loc, MapFunction::Div,
           {unknown, sum(loc, unknown, {rank, rank + 1}, true)}, f64));

@@ -8,6 +8,7 @@
 #define COMMUTE_LIB_EQUIVALENCE_MIXTURES_H
 
 #include "commute/Dialect/TPDialect.h"
+#include "commute/Equivalence/IntegerUnion.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
@@ -56,11 +57,18 @@ public:
 
   /// The number of the input whose integers the next sources are, or -1.
   void setInput(int64_t number) { input = number; }
-  /// Returns the mixture of the integers in [low, high) with weights that are
+  /// Returns the mixture of the integers in `legal` with weights that are
   /// unknown functions of the elements of `key`, a tensor of floats, as
-  /// elements of type `elementType`.
+  /// elements of type `elementType`. The range of the mixture begins and ends
+  /// with the set; numbers in its gaps have no weight.
+  Mixture createSource(mlir::Location loc, mlir::Value key,
+                       const IntegerUnion &legal, int64_t period,
+                       mlir::Type elementType);
+  /// The same for all integers of a range.
   Mixture createSource(mlir::Location loc, mlir::Value key, int64_t low,
-                       int64_t high, int64_t period, mlir::Type elementType);
+                       int64_t high, int64_t period, mlir::Type elementType) {
+    return createSource(loc, key, IntegerUnion(low, high), period, elementType);
+  }
   /// Returns a key for all elements along a dim of a value together, in place
   /// of the dim: an unknown function of them and of their places, another one
   /// for each name of a function. It differs where any of them differ.

@@ -47,6 +47,12 @@ struct PositionForm {
   llvm::SmallBitVector varies;
   /// How these are computed from the elements of one input.
   std::optional<InputFunction> input;
+  /// Of truth values: for which elements of an input they hold.
+  struct Condition {
+    unsigned argument;
+    IntegerUnion elements;
+  };
+  std::optional<Condition> condition;
 };
 
 /// Tracks the integers of a program; see PositionNumbers.h.
@@ -83,6 +89,10 @@ private:
   PositionForm moveDims(mlir::Operation *op);
   PositionForm evaluateReshape(tp::ReshapeOp op);
   PositionForm evaluateConcat(tp::ConcatOp op);
+  /// Returns the input whose elements a concatenation puts beside numbers, as
+  /// labels that are shifted and padded: what is computed of its elements is
+  /// computed of these numbers as well.
+  std::optional<InputFunction> getPaddedInput(tp::ConcatOp op);
 
   /// Returns the form of an operand in the dims of the value that it is
   /// broadcast to.
@@ -97,6 +107,14 @@ private:
   static PositionForm unite(const PositionForm &a, const PositionForm &b);
   std::optional<PositionForm> divide(tp::MapOp op, const PositionForm &a,
                                      const PositionForm &b);
+  /// Returns for which elements of an input a function of truth values or a
+  /// comparison with a number holds, if that is known.
+  static std::optional<PositionForm::Condition>
+  getCondition(tp::MapFunction function, llvm::ArrayRef<PositionForm> operands);
+  /// Returns the function of an input that selects between a function of it and
+  /// a number, by a condition on the same element.
+  static std::optional<InputFunction>
+  selectByInput(llvm::ArrayRef<PositionForm> operands);
 
   PositionListener &listener;
   llvm::DenseMap<mlir::Value, PositionForm> forms;

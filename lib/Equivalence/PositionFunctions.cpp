@@ -39,6 +39,69 @@ static std::optional<int64_t> getNumber(const PositionForm &form) {
   return form.candidates[0].constant;
 }
 
+std::optional<PositionForm::Condition>
+PositionFinder::getCondition(MapFunction function,
+                             ArrayRef<PositionForm> operands) {
+  using Condition = PositionForm::Condition;
+  const std::optional<Condition> &first = operands[0].condition;
+  if (function == MapFunction::LogicalNot ||
+      function == MapFunction::BitwiseNot)
+    return first ? std::optional(Condition{first->argument,
+                                           first->elements.getComplement()})
+                 : std::nullopt;
+  const std::optional<Condition> &second = operands[1].condition;
+  bool isAnd = function == MapFunction::LogicalAnd ||
+               function == MapFunction::BitwiseAnd;
+  if (isAnd || function == MapFunction::LogicalOr ||
+      function == MapFunction::BitwiseOr) {
+    if (!first || !second || first->argument != second->argument)
+      return std::nullopt;
+    return Condition{first->argument,
+                     isAnd ? first->elements.intersect(second->elements)
+                           : first->elements.unite(second->elements)};
+  }
+  // Comparisons of a function of the input with a number.
+  bool isMirrored = !operands[0].input;
+  const std::optional<InputFunction> &input =
+      operands[isMirrored ? 1 : 0].input;
+  std::optional<int64_t> number = getNumber(operands[isMirrored ? 0 : 1]);
+  if (!input || !number || *number == std::numeric_limits<int64_t>::max())
+    return std::nullopt;
+  std::optional<tp::Comparison> comparison = tp::getComparison(function);
+  if (comparison && isMirrored)
+    comparison = tp::getComparison(comparison->mirrored);
+  if (!comparison)
+    return std::nullopt;
+  const IntegerUnion all = IntegerUnion::getAll();
+  IntegerUnion numbers;
+  if (comparison->ifBelow)
+    numbers = numbers.unite({all.getFirst(), *number});
+  if (comparison->ifEqual)
+    numbers = numbers.unite({*number, *number + 1});
+  if (comparison->ifAbove)
+    numbers = numbers.unite({*number + 1, all.getEnd()});
+  std::optional<IntegerUnion> elements = input->getPreimage(numbers);
+  return elements ? std::optional(Condition{input->argument, *elements})
+                  : std::nullopt;
+}
+
+std::optional<InputFunction>
+PositionFinder::selectByInput(ArrayRef<PositionForm> operands) {
+  const std::optional<PositionForm::Condition> &condition =
+      operands[0].condition;
+  if (!condition)
+    return std::nullopt;
+  for (bool isFirst : {true, false}) {
+    const std::optional<InputFunction> &input = operands[isFirst ? 1 : 2].input;
+    std::optional<int64_t> number = getNumber(operands[isFirst ? 2 : 1]);
+    if (input && number && input->argument == condition->argument)
+      return input->except(isFirst ? condition->elements.getComplement()
+                                   : condition->elements,
+                           *number);
+  }
+  return std::nullopt;
+}
+
 std::optional<PositionForm> PositionFinder::divide(tp::MapOp op,
                                                    const PositionForm &a,
                                                    const PositionForm &b) {
@@ -151,6 +214,12 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
     PositionForm truth = getConstants(result, {0, 1});
     truth.hasUnknown = form.hasUnknown;
     truth.varies = std::move(form.varies);
+    // Narrower integers may have wrapped around.
+    if (llvm::none_of(op.getOperands(), [](Value operand) {
+          unsigned width = getType(operand).getElementTypeBitWidth();
+          return width > 1 && width < 32;
+        }))
+      truth.condition = getCondition(op.getFunction(), operands);
     return truth;
   };
   PositionForm zero = getConstants(result, 0);
@@ -237,6 +306,7 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
     form = unite(operands[1], operands[2]);
     form->varies |= operands[0].varies;
     form->hasUnknown |= operands[0].hasUnknown && form->candidates.size() > 1;
+    form->input = selectByInput(operands);
     break;
   }
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)

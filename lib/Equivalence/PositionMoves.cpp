@@ -66,6 +66,21 @@ PositionForm PositionFinder::evaluateReshape(tp::ReshapeOp op) {
   return form;
 }
 
+std::optional<InputFunction> PositionFinder::getPaddedInput(tp::ConcatOp op) {
+  std::optional<InputFunction> input;
+  for (Value part : op.getInputs()) {
+    const PositionForm &own = get(part);
+    bool isNumber = !own.hasUnknown && !own.hasDerived;
+    if (isNumber)
+      continue;
+    if (!own.input || !own.input->isShift() || own.input->offset != 0 ||
+        (input && input->argument != own.input->argument))
+      return std::nullopt;
+    input = own.input;
+  }
+  return input;
+}
+
 PositionForm PositionFinder::evaluateConcat(tp::ConcatOp op) {
   unsigned dim = op.getDim();
   std::optional<PositionForm> result;
@@ -81,6 +96,7 @@ PositionForm PositionFinder::evaluateConcat(tp::ConcatOp op) {
     return derive(op);
   if (result->candidates.size() > 1)
     result->varies.set(dim);
+  result->input = getPaddedInput(op);
   return *result;
 }
 

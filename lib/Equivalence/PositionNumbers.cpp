@@ -26,6 +26,9 @@ AffinePosition::getRange(ArrayRef<int64_t> sizes) const {
 }
 
 std::optional<int64_t> InputFunction::evaluate(int64_t element) const {
+  for (const Exception &exception : exceptions)
+    if (exception.elements.contains(element))
+      return exception.number;
   int64_t numerator;
   if (llvm::MulOverflow(factor, element, numerator) ||
       llvm::AddOverflow(numerator, offset, numerator))
@@ -47,6 +50,9 @@ std::optional<InputFunction> InputFunction::plus(int64_t number) const {
   if (llvm::MulOverflow(number, divisor, term) ||
       llvm::AddOverflow(offset, term, result.offset))
     return std::nullopt;
+  for (Exception &exception : result.exceptions)
+    if (llvm::AddOverflow(exception.number, number, exception.number))
+      return std::nullopt;
   return result;
 }
 
@@ -56,6 +62,9 @@ std::optional<InputFunction> InputFunction::times(int64_t number) const {
       llvm::MulOverflow(factor, number, result.factor) ||
       llvm::MulOverflow(offset, number, result.offset))
     return std::nullopt;
+  for (Exception &exception : result.exceptions)
+    if (llvm::MulOverflow(exception.number, number, exception.number))
+      return std::nullopt;
   return result;
 }
 
@@ -63,6 +72,40 @@ std::optional<InputFunction> InputFunction::dividedBy(int64_t number) const {
   InputFunction result = *this;
   if (number < 1 || llvm::MulOverflow(divisor, number, result.divisor))
     return std::nullopt;
+  for (Exception &exception : result.exceptions)
+    exception.number = llvm::divideFloorSigned(exception.number, number);
+  return result;
+}
+
+InputFunction InputFunction::except(const IntegerUnion &elements,
+                                    int64_t number) const {
+  InputFunction result = *this;
+  IntegerUnion others = elements.getComplement();
+  for (Exception &exception : result.exceptions)
+    exception.elements = exception.elements.intersect(others);
+  result.exceptions.push_back({elements, number});
+  llvm::erase_if(result.exceptions, [](const Exception &exception) {
+    return exception.elements.isEmpty();
+  });
+  return result;
+}
+
+std::optional<IntegerUnion>
+InputFunction::getPreimage(const IntegerUnion &numbers) const {
+  const IntegerUnion all = IntegerUnion::getAll();
+  IntegerUnion result;
+  for (auto [low, high] : numbers.getIntervals()) {
+    // No number is beyond the ends of the set of all integers.
+    std::optional<int64_t> first = low == all.getFirst() ? low : findLeast(low);
+    std::optional<int64_t> end = high == all.getEnd() ? high : findLeast(high);
+    if (!first || !end)
+      return std::nullopt;
+    result = result.unite({*first, *end});
+  }
+  for (const Exception &exception : exceptions)
+    result = numbers.contains(exception.number)
+                 ? result.unite(exception.elements)
+                 : result.intersect(exception.elements.getComplement());
   return result;
 }
 
@@ -104,6 +147,7 @@ PositionForm PositionFinder::unite(const PositionForm &a,
   result.hasDerived |= b.hasDerived;
   result.varies |= b.varies;
   result.input.reset();
+  result.condition.reset();
   return result;
 }
 
@@ -322,7 +366,11 @@ void PositionFinder::visit(Operation *op) {
               form.input.reset();
               return form;
             }
-            return fits(own, getType(result).getShape(), to) ? own : derive(op);
+            if (!fits(own, getType(result).getShape(), to))
+              return derive(op);
+            PositionForm form = own;
+            form.condition.reset();
+            return form;
           })
           .Case([&](tp::TakeOp take) { return evaluateTake(take); })
           .Case([&](tp::RowwiseOp rowwise) {

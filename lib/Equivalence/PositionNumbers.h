@@ -16,6 +16,8 @@
 #ifndef COMMUTE_LIB_EQUIVALENCE_POSITIONNUMBERS_H
 #define COMMUTE_LIB_EQUIVALENCE_POSITIONNUMBERS_H
 
+#include "commute/Equivalence/IntegerUnion.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <memory>
@@ -23,7 +25,8 @@
 namespace commute::equivalence {
 
 /// A number that is computed from an element x of an input and never falls when
-/// x grows: floor((factor * x + offset) / divisor).
+/// x grows: floor((factor * x + offset) / divisor). It may be another number
+/// for some x that the program treats apart, such as ignored labels.
 struct InputFunction {
   unsigned argument;
   /// Above zero.
@@ -31,19 +34,33 @@ struct InputFunction {
   int64_t offset = 0;
   /// Above zero.
   int64_t divisor = 1;
+  /// The number for all x in a set.
+  struct Exception {
+    IntegerUnion elements;
+    int64_t number;
+  };
+  /// Their sets are disjoint.
+  llvm::SmallVector<Exception, 1> exceptions = {};
 
   /// Returns true for x + offset.
-  bool isShift() const { return factor == 1 && divisor == 1; }
+  bool isShift() const {
+    return factor == 1 && divisor == 1 && exceptions.empty();
+  }
   /// Returns nullopt if a number does not fit into 64 bits.
   std::optional<int64_t> evaluate(int64_t element) const;
-  /// Returns the least x for which the number is at least `least`; nullopt if
-  /// it does not fit into 64 bits.
+  /// Returns the least x for which the number is at least `least`, apart from
+  /// exceptions; nullopt if it does not fit into 64 bits.
   std::optional<int64_t> findLeast(int64_t least) const;
   /// Returns the same with a number added, or multiplied or divided by one
   /// above zero, as integers; nullopt if that has no such form.
   std::optional<InputFunction> plus(int64_t number) const;
   std::optional<InputFunction> times(int64_t number) const;
   std::optional<InputFunction> dividedBy(int64_t number) const;
+  /// Returns the same with another number for the elements of a set.
+  InputFunction except(const IntegerUnion &elements, int64_t number) const;
+  /// Returns the x for which the number is in a set; nullopt if an end of the
+  /// set does not fit into 64 bits.
+  std::optional<IntegerUnion> getPreimage(const IntegerUnion &numbers) const;
 };
 
 /// The receiver of the reports about the integers of a program. A dim is

@@ -426,20 +426,20 @@ ProgramComparison::compareAtRealSizes(uint64_t seed, Choices &choices) {
   return compareInModels(seed, choices);
 }
 
-IntegerRange ProgramComparison::getRange(BlockArgument argument,
+IntegerUnion ProgramComparison::getRange(BlockArgument argument,
                                          int64_t farthest) const {
   unsigned number = argument.getArgNumber();
   Type type = InputGenerator::getType(argument.getType()).getElementType();
-  IntegerRange range = getDefaultRange(type, farthest);
-  std::optional<IntegerRange> known = dims->getRange(number);
+  auto [low, high] = getDefaultRange(type, farthest);
+  IntegerUnion range(low, high);
+  std::optional<IntegerUnion> known = dims->getRange(number);
   if (auto stated = options.ranges.find(number); stated != options.ranges.end())
     known = stated->second;
   if (!known)
     return range;
   // Nothing is outside of the type.
-  IntegerRange own = {std::max(range.first, known->first),
-                      std::min(range.second, known->second)};
-  return own.first < own.second ? own : range;
+  IntegerUnion own = range.intersect(*known);
+  return own.isEmpty() ? range : own;
 }
 
 static void dumpPrograms(func::FuncOp first, func::FuncOp second,
@@ -598,6 +598,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     result.notProven =
         "where elements of a sorted row are equal, the programs may differ: " +
         differenceOfTies->message;
+  noteLegalIntegers();
   for (const DimSamples::Line &line : dims->describe())
     result.extents.push_back({line.size, line.count, getText(line.reason).str(),
                               line.value.getLoc(), line.dim});
@@ -660,6 +661,24 @@ void ProgramComparison::dumpRound(unsigned round, uint64_t seed,
       llvm::for_each(op.getResults(), describe);
   }
   options.dump("samples.txt", text);
+}
+
+void ProgramComparison::noteLegalIntegers() {
+  for (BlockArgument argument : first.getArguments()) {
+    std::optional<IntegerUnion> legal = dims->getRange(argument.getArgNumber());
+    // That an index is within its table goes without saying.
+    if (!legal || options.ranges.contains(argument.getArgNumber()) ||
+        legal->getIntervals().size() < 2)
+      continue;
+    auto name = first.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                   tp::TPDialect::nameAttrName);
+    result.notes.push_back(
+        "integers of " +
+        (name ? name.str()
+              : "input " + std::to_string(argument.getArgNumber())) +
+        " are " + legal->getText() +
+        ": the programs have no result for others");
+  }
 }
 
 void ProgramComparison::judgeDraws() {

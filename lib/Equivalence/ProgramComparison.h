@@ -61,7 +61,7 @@ public:
   /// Returns the range in which the integers of an input are: what is stated,
   /// or follows from their use as indices, or all of their type
   /// (getDefaultRange).
-  IntegerRange getRange(mlir::BlockArgument argument, int64_t farthest) const;
+  IntegerUnion getRange(mlir::BlockArgument argument, int64_t farthest) const;
 
 private:
   enum class Outcome { Equal, Different, NotProven };
@@ -85,6 +85,9 @@ private:
   unsigned getRoundsOfIntegers(bool reducesSizes);
   /// Adds a note if some numbers of integer inputs were not drawn.
   void noteUnmetNumbers();
+  /// Adds notes about the integers that inputs must have, for those which
+  /// follow from several uses or exceptions.
+  void noteLegalIntegers();
   /// Adds a note if an input holds truth values that differ between many ranks.
   void noteFlagsOfRanks();
   /// Returns k if two integers that were drawn in this round are equal with

@@ -16,15 +16,17 @@ equivalence::getPoolInRange(const DimSamples &dims, unsigned argument,
   auto range = options.ranges.find(argument);
   if (range == options.ranges.end())
     return pool;
-  auto [low, high] = range->second;
+  const IntegerUnion &legal = range->second;
   std::vector<int64_t> numbers;
   auto add = [&](int64_t number) {
-    if (number >= low && number < high && !llvm::is_contained(numbers, number))
+    if (legal.contains(number) && !llvm::is_contained(numbers, number))
       numbers.push_back(number);
   };
   add(0);
-  add(low);
-  add(high - 1);
+  for (auto [low, high] : legal.getIntervals()) {
+    add(low);
+    add(high - 1);
+  }
   const IntegerPool &known = pool ? *pool : dims.getPool();
   for (int64_t number : known.getNumbers())
     add(number);

@@ -245,7 +245,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   result.premises = inputs.getPremises();
   inputRelations = inputs.getRelations();
   llvm::append_range(result.premises, storedNumbers);
-  for (const auto &[name, range] : stated.ranges) {
+  for (const auto &[name, legal] : stated.ranges) {
     std::optional<unsigned> index;
     for (unsigned argument = 0; argument < reference.getNumArguments();
          ++argument)
@@ -256,10 +256,9 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
       return llvm::createStringError("relations: ranges." + name +
                                      ": the reference has no input of this "
                                      "name");
-    proofOptions.ranges[*index] = range;
-    result.premises.push_back("integers of " + name + " are in [" +
-                              std::to_string(range.first) + ", " +
-                              std::to_string(range.second) + ")");
+    proofOptions.ranges[*index] = legal;
+    result.premises.push_back("integers of " + name + " are " +
+                              legal.getText());
   }
   llvm::append_range(result.premises, stated.premises);
   noteRandomNumbers();

@@ -15,6 +15,7 @@
 
 using namespace commute;
 using namespace commute::refinement;
+using equivalence::IntegerUnion;
 using llvm::ArrayRef;
 using llvm::StringRef;
 using llvm::Twine;
@@ -259,19 +260,50 @@ llvm::Error RelationsReader::readOutputs(JsonValue outputs) {
   return llvm::Error::success();
 }
 
+/// Reads [FIRST, END], the integers from FIRST up to, but not including, END.
+/// Returns the empty set for anything else.
+static IntegerUnion readInterval(JsonValue value) {
+  if (!value.is(JsonKind::Array) || value.size() != 2)
+    return {};
+  std::vector<int64_t> bounds;
+  for (JsonValue bound : value)
+    if (std::optional<int64_t> number = bound.getInteger())
+      bounds.push_back(*number);
+  return bounds.size() == 2 ? IntegerUnion(bounds[0], bounds[1])
+                            : IntegerUnion();
+}
+
+/// Reads an interval, or a list of intervals and single integers.
+static IntegerUnion readIntegers(JsonValue value) {
+  if (IntegerUnion interval = readInterval(value); !interval.isEmpty())
+    return interval;
+  if (!value.is(JsonKind::Array))
+    return {};
+  IntegerUnion all;
+  for (JsonValue element : value) {
+    IntegerUnion own = readInterval(element);
+    constexpr int64_t most = std::numeric_limits<int64_t>::max();
+    if (std::optional<int64_t> number = element.getInteger();
+        number && *number < most)
+      own = {*number, *number + 1};
+    if (own.isEmpty())
+      return {};
+    all = all.unite(own);
+  }
+  return all;
+}
+
 llvm::Error RelationsReader::readRanges(JsonValue ranges) {
   if (llvm::Error error = expect(ranges, JsonKind::Object, "ranges"))
     return error;
   for (auto entry = ranges.begin(); entry != ranges.end(); ++entry) {
     std::string name = getString(entry.key());
-    std::vector<int64_t> bounds;
-    for (JsonValue bound : *entry)
-      if (std::optional<int64_t> number = bound.getInteger())
-        bounds.push_back(*number);
-    if (bounds.size() != 2 || (*entry).size() != 2 || bounds[0] >= bounds[1])
+    IntegerUnion legal = readIntegers(*entry);
+    if (legal.isEmpty())
       return fail("ranges." + name + " is " + (*entry).text() +
-                  ", expected [FIRST, END] with FIRST < END");
-    result.ranges[name] = {bounds[0], bounds[1]};
+                  ", expected [FIRST, END] with FIRST < END, or a list of such "
+                  "ranges and single integers: [[0, 12], -100]");
+    result.ranges[name] = std::move(legal);
   }
   return llvm::Error::success();
 }

@@ -57,3 +57,36 @@ TEST(InputFunctionTest, RefusesNumbersBeyond64Bits) {
   EXPECT_FALSE(element.times(2)->evaluate(most));
   EXPECT_FALSE(element.dividedBy(2)->findLeast(most));
 }
+
+TEST(InputFunctionTest, HasExceptions) {
+  // Labels of -1 are read at 0, and those of 7 to 9 at 20.
+  InputFunction function = InputFunction{0}
+                               .except({-1, 0}, 0)
+                               .except({7, 10}, 10)
+                               .plus(3)
+                               ->times(2)
+                               .value();
+  EXPECT_EQ(function.evaluate(-1), 6);
+  EXPECT_EQ(function.evaluate(0), 6);
+  EXPECT_EQ(function.evaluate(8), 26);
+  EXPECT_EQ(function.evaluate(10), 26);
+  EXPECT_FALSE(function.isShift());
+}
+
+TEST(InputFunctionTest, FindsPreimages) {
+  InputFunction functions[] = {
+      InputFunction{0}, *InputFunction{0}.times(3)->plus(-4)->dividedBy(5),
+      InputFunction{0}.except({-1, 0}, 0),
+      InputFunction{0}.except({-5, 3}, 100).except({2, 6}, 4)};
+  IntegerUnion sets[] = {{0, 5},
+                         IntegerUnion(0, 5).unite({7, 9}),
+                         IntegerUnion(0, 5).getComplement(),
+                         IntegerUnion::getAll()};
+  for (const InputFunction &function : functions)
+    for (const IntegerUnion &set : sets) {
+      IntegerUnion preimage = *function.getPreimage(set);
+      for (int64_t x = -30; x <= 30; ++x)
+        EXPECT_EQ(preimage.contains(x), set.contains(*function.evaluate(x)))
+            << x;
+    }
+}

@@ -31,8 +31,9 @@ protected:
   lift(func::FuncOp function, IntegerRange range,
        llvm::function_ref<void(IntegerLifting &)> configure = nullptr) {
     IntegerLifting lifting(
-        function, [&](BlockArgument) { return range; }, getPeriods(function),
-        leastFarthest);
+        function,
+        [&](BlockArgument) { return IntegerUnion(range.first, range.second); },
+        getPeriods(function), leastFarthest);
     if (configure)
       configure(lifting);
     llvm::Expected<OwningOpRef<ModuleOp>> lifted = lifting.lift();

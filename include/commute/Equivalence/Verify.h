@@ -9,6 +9,7 @@
 
 #include "commute/Equivalence/FieldAlgebra.h"
 #include "commute/Equivalence/FixedIntegers.h"
+#include "commute/Equivalence/IntegerUnion.h"
 #include "commute/Equivalence/UnknownResults.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,8 +55,8 @@ struct VerifyOptions {
   /// programs of several ranks in one call them more often than a program of
   /// one rank.
   bool comparesOpaqueCalls = true;
-  /// Half-open ranges from which the integers of inputs are drawn, by input.
-  std::map<unsigned, std::pair<int64_t, int64_t>> ranges = {};
+  /// The integers that inputs may have, by input.
+  std::map<unsigned, IntegerUnion> ranges = {};
   uint64_t seed = 1;
   /// A proof that would exceed these limits ends with "not proven".
   double maxSeconds = 60;

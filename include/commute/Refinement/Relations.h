@@ -13,6 +13,8 @@
 #ifndef COMMUTE_REFINEMENT_RELATIONS_H
 #define COMMUTE_REFINEMENT_RELATIONS_H
 
+#include "commute/Equivalence/IntegerUnion.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -148,8 +150,8 @@ struct StatedRelations {
   std::vector<Inputs> inputsOfRank;
   /// By index or name of the reference's output.
   std::map<std::string, Output> outputs;
-  /// Half-open, by name of the reference's input.
-  std::map<std::string, std::pair<int64_t, int64_t>> ranges;
+  /// The integers that inputs may have, by name of the reference's input.
+  std::map<std::string, equivalence::IntegerUnion> ranges;
   /// Further premises, one sentence each. They are printed with the verdict.
   std::vector<std::string> premises;
 };
