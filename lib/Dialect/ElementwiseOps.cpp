@@ -156,9 +156,29 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 // tp.bitcast
 //===----------------------------------------------------------------------===//
 
+/// Complex numbers are stored as pairs of floats, which are the elements along
+/// one more dim of the view as floats.
+static ComplexType getComplexOf(Type type, Type part) {
+  auto complex = dyn_cast<ComplexType>(type);
+  return complex && complex.getElementType() == part ? complex : ComplexType();
+}
+
 LogicalResult BitcastOp::inferShapes(Adaptor op, ShapeInference &inference) {
   Type from = getTensor(op.getInput()).getElementType();
   Type to = inference.getStatedElementType(from);
+  Sizes sizes = inference.getSizes(op.getInput());
+  if (getComplexOf(to, from)) {
+    if (sizes.empty() || sizes.back() != Size(2))
+      return inference.emitOpError()
+             << "cannot reinterpret a tensor of " << from << " as " << to
+             << ": its last dim must have size 2";
+    sizes.pop_back();
+    return inference.setResult(to, sizes);
+  }
+  if (getComplexOf(from, to)) {
+    sizes.push_back(2);
+    return inference.setResult(to, sizes);
+  }
   if (!from.isIntOrFloat() || !to.isIntOrFloat() ||
       from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth() ||
       (!isa<FloatType>(from) && !isa<FloatType>(to)))
@@ -166,12 +186,29 @@ LogicalResult BitcastOp::inferShapes(Adaptor op, ShapeInference &inference) {
            << "cannot reinterpret the bits of " << from << " as " << to
            << ": the element types must have the same width, and at least one "
               "must be a float";
-  return inference.setResult(to, inference.getSizes(op.getInput()));
+  return inference.setResult(to, sizes);
 }
 
 DimensionRule BitcastOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
-  builder.addPointwise();
+  int64_t inputRank = getTensor(getInput()).getRank();
+  int64_t resultRank = getTensor(getResult()).getRank();
+  if (inputRank == resultRank) {
+    builder.addPointwise();
+    return std::move(builder).build();
+  }
+  for (int64_t dim = 0; dim < std::min(inputRank, resultRank); ++dim) {
+    unsigned factor =
+        builder.addParallel(getTensor(getResult()).getDimSize(dim));
+    builder.mapOperand(0, dim, factor);
+    builder.mapResult(0, dim, factor);
+  }
+  // Real and imaginary parts.
+  unsigned parts = builder.addFixed(2);
+  if (inputRank > resultRank)
+    builder.mapOperand(0, inputRank - 1, parts);
+  else
+    builder.mapResult(0, resultRank - 1, parts);
   return std::move(builder).build();
 }
 
@@ -185,10 +222,27 @@ LogicalResult BitcastOp::evaluate(Algebra &algebra,
 
 std::optional<Work> BitcastOp::getWork(SymbolValues) { return Work(); }
 
-Strides BitcastOp::inferStrides(Adaptor, unsigned,
+Strides BitcastOp::inferStrides(Adaptor op, unsigned,
                                 ArrayRef<StridedShape> operandShapes,
-                                ArrayRef<Size>) {
-  return operandShapes[0].strides;
+                                ArrayRef<Size> resultSizes) {
+  Strides strides = operandShapes[0].strides;
+  size_t inputRank = operandShapes[0].sizes.size();
+  if (!strides || inputRank == resultSizes.size())
+    return strides;
+  // In units of pairs, or of parts of pairs.
+  if (inputRank < resultSizes.size()) {
+    for (Size &stride : *strides)
+      stride = multiply(stride, 2);
+    strides->push_back(1);
+    return strides;
+  }
+  strides->pop_back();
+  for (Size &stride : *strides) {
+    stride = divideExactly(stride, 2);
+    if (!stride)
+      return std::nullopt;
+  }
+  return strides;
 }
 
 bool BitcastOp::mayShareMemory() { return true; }

@@ -16,7 +16,8 @@ using tp::ReductionKind;
 Combiner::Combiner(ScalarContext &context, ReductionKind kind, Type from,
                    Type to)
     : context(context), kind(kind), from(from), to(to),
-      isTruth(isTruthType(to)), isField(isFieldType(to)) {}
+      isTruth(isTruthType(to)), isField(isFieldType(to)),
+      isComplex(isa<ComplexType>(to)) {}
 
 uint64_t Combiner::prepare(uint64_t element, int64_t weight) const {
   uint64_t value = convertElement(context, element, from, to);
@@ -26,8 +27,7 @@ uint64_t Combiner::prepare(uint64_t element, int64_t weight) const {
   switch (kind) {
   case ReductionKind::Sum:
   case ReductionKind::Avg:
-    return isField ? PrimeField::multiply(value, PrimeField::reduce(count))
-                   : value * count;
+    return isField ? multiply(value, PrimeField::reduce(count)) : value * count;
   case ReductionKind::Product: {
     if (isField)
       return PrimeField::power(value, count);
@@ -44,6 +44,36 @@ uint64_t Combiner::prepare(uint64_t element, int64_t weight) const {
   llvm_unreachable("a reduction that is not listed");
 }
 
+uint64_t Combiner::multiply(uint64_t value, uint64_t number) const {
+  uint64_t result = PrimeField::multiply(value, number);
+  context.getLogarithms().noteMultiple(value, result);
+  if (isComplex) {
+    ComplexParts &parts = context.getComplexParts();
+    auto [real, imaginary] = parts.get(value);
+    parts.note(result, {PrimeField::multiply(real, number),
+                        PrimeField::multiply(imaginary, number)});
+  }
+  return result;
+}
+
+uint64_t Combiner::add(ArrayRef<uint64_t> elements) const {
+  uint64_t sum = 0;
+  for (uint64_t element : elements)
+    sum = PrimeField::add(sum, element);
+  context.getLogarithms().noteScaledSum(elements, sum);
+  context.getMonotoneImages().noteSum(elements, sum);
+  if (isComplex) {
+    ComplexParts::Parts all = {0, 0};
+    for (uint64_t element : elements) {
+      auto [real, imaginary] = context.getComplexParts().get(element);
+      all = {PrimeField::add(all.first, real),
+             PrimeField::add(all.second, imaginary)};
+    }
+    context.getComplexParts().note(sum, all);
+  }
+  return sum;
+}
+
 uint64_t Combiner::combine(uint64_t a, uint64_t b) const {
   if (isTruth) {
     uint64_t both = PrimeField::multiply(a, b);
@@ -54,7 +84,7 @@ uint64_t Combiner::combine(uint64_t a, uint64_t b) const {
   switch (kind) {
   case ReductionKind::Sum:
   case ReductionKind::Avg:
-    return isField ? PrimeField::add(a, b) : a + b;
+    return isField ? add({a, b}) : a + b;
   case ReductionKind::Product:
     return isField ? PrimeField::multiply(a, b) : a * b;
   case ReductionKind::Max:
@@ -76,6 +106,9 @@ uint64_t Combiner::combine(ArrayRef<uint64_t> elements) const {
     return context.getMaximum(elements);
   if (isField && kind == ReductionKind::Min)
     return context.getMinimum(elements);
+  bool isSum = kind == ReductionKind::Sum || kind == ReductionKind::Avg;
+  if (isField && isSum)
+    return add(elements);
   uint64_t result = elements.front();
   for (uint64_t element : elements.drop_front())
     result = combine(result, element);
@@ -87,8 +120,8 @@ uint64_t Combiner::finish(uint64_t value, int64_t count) const {
     return getNotANumber(context);
   if (kind == ReductionKind::Avg && count > 0 && !isTruth)
     return isField
-               ? PrimeField::multiply(
-                     value, PrimeField::invert(PrimeField::fromInteger(count)))
+               ? multiply(value,
+                          PrimeField::invert(PrimeField::fromInteger(count)))
                : static_cast<uint64_t>(static_cast<int64_t>(value) / count);
   return isField || isTruth ? value
                             : wrapInteger(static_cast<int64_t>(value), to);

@@ -362,8 +362,44 @@ static bool holdsAll(FloatType from, FloatType to) {
              llvm::APFloat::semanticsMinExponent(a);
 }
 
+/// Returns the type of the parts of complex numbers, or of floats.
+static FloatType getFloatType(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type))
+    type = complex.getElementType();
+  return dyn_cast<FloatType>(type);
+}
+
+AlgebraValue FieldAlgebra::joinParts(const AlgebraValue &input, Type type) {
+  unsigned last = input->getRank() - 1;
+  FieldValue from = makeWhole(share(input), last);
+  Dims dims(from->getDims().drop_back());
+  std::shared_ptr<FieldTensor> result = make(dims, type);
+  if (!result || context.problem)
+    return fail(SampleProblem::TooLarge, "", getRealSizes(dims), type);
+  for (auto [index, element] : llvm::enumerate(result->elements))
+    element = context.scalars.getComplexParts().join(
+        {from->elements[2 * index], from->elements[2 * index + 1]});
+  return result;
+}
+
+AlgebraValue FieldAlgebra::splitParts(const AlgebraValue &input, Type type) {
+  const FieldTensor &from = get(input);
+  Dims dims(from.getDims());
+  dims.push_back(getDim(2));
+  std::shared_ptr<FieldTensor> result = make(dims, type);
+  if (!result)
+    return fail(SampleProblem::TooLarge, "", getRealSizes(dims), type);
+  for (auto [index, element] : llvm::enumerate(from.elements))
+    std::tie(result->elements[2 * index], result->elements[2 * index + 1]) =
+        context.scalars.getComplexParts().get(element);
+  return result;
+}
+
 AlgebraValue FieldAlgebra::bitcast(const AlgebraValue &input, Type type) {
   const FieldTensor &from = get(input);
+  bool wasComplex = isa<ComplexType>(from.getElementType());
+  if (isa<ComplexType>(type) != wasComplex)
+    return wasComplex ? splitParts(input, type) : joinParts(input, type);
   auto result = std::make_shared<FieldTensor>(from.getDims(), type);
   // Equal numbers have equal bits in one type, and different bits in different
   // types. As integers, the bits exceed their type until they are used in
@@ -386,14 +422,31 @@ AlgebraValue FieldAlgebra::cast(const AlgebraValue &input, Type type) {
   if (from.getElementType() == type)
     return input;
   auto result = std::make_shared<FieldTensor>(from.getDims(), type);
-  auto fromFloat = dyn_cast<FloatType>(from.getElementType());
-  auto toFloat = dyn_cast<FloatType>(type);
+  FloatType fromFloat = getFloatType(from.getElementType());
+  FloatType toFloat = getFloatType(type);
   bool rounds = context.precision == Precision::Strict && fromFloat &&
                 toFloat && !holdsAll(fromFloat, toFloat);
-  for (auto [source, target] : llvm::zip_equal(from.elements, result->elements))
-    target = rounds ? PrimeField::mix(source, getCastKey(toFloat))
-                    : convertElement(context.scalars, source,
-                                     from.getElementType(), type);
+  auto round = [&](uint64_t element) {
+    return rounds ? PrimeField::mix(element, getCastKey(toFloat)) : element;
+  };
+  bool toComplex = isa<ComplexType>(type);
+  bool wasComplex = isa<ComplexType>(from.getElementType());
+  ComplexParts &parts = context.scalars.getComplexParts();
+  for (auto [source, target] :
+       llvm::zip_equal(from.elements, result->elements)) {
+    target =
+        convertElement(context.scalars, source, from.getElementType(), type);
+    if (!toComplex) {
+      target = round(target);
+      continue;
+    }
+    auto [real, imaginary] =
+        wasComplex ? parts.get(source) : ComplexParts::Parts{target, 0};
+    if (rounds)
+      target = parts.join({round(real), wasComplex ? round(imaginary) : 0});
+    else
+      parts.note(target, {real, imaginary});
+  }
   return result;
 }
 

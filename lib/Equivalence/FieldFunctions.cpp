@@ -59,8 +59,11 @@ uint64_t equivalence::getCastKey(Type type) {
 uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
                                      Type from, Type to) {
   if (isFieldType(from)) {
+    // The imaginary part is cut off.
     if (isFieldType(to))
-      return element;
+      return isa<ComplexType>(from) && !isa<ComplexType>(to)
+                 ? context.getComplexParts().get(element).first
+                 : element;
     // A number is true if it is not zero.
     if (isTruthType(to))
       return PrimeField::subtract(1, context.isEqual(element, 0));
@@ -192,16 +195,28 @@ uint64_t ScalarFunction::select(uint64_t condition, uint64_t a,
 uint64_t ScalarFunction::operator()(uint64_t a, uint64_t b, uint64_t c) const {
   if (function == MapFunction::Select) {
     uint64_t condition = convert(0, a, Kind::Truth);
-    return finish(select(condition, convert(1, b, kind), convert(2, c, kind)),
-                  kind);
+    b = convert(1, b, kind);
+    c = convert(2, c, kind);
+    uint64_t chosen = select(condition, b, c);
+    if (isa<ComplexType>(type) && chosen != b && chosen != c) {
+      ComplexParts &parts = context.getComplexParts();
+      auto [bReal, bImaginary] = getParts(1, b);
+      auto [cReal, cImaginary] = getParts(2, c);
+      parts.note(chosen, {select(condition, bReal, cReal),
+                          select(condition, bImaginary, cImaginary)});
+    }
+    return finish(chosen, kind);
   }
   unsigned arity = operandTypes[1] ? 2 : 1;
   a = convert(0, a, kind);
   b = arity == 2 ? convert(1, b, kind) : 0;
   Kind resultKind = tp::MapOp::isPredicate(function) ? Kind::Truth : kind;
   switch (kind) {
-  case Kind::Field:
-    return finish(evaluateField(a, b), resultKind);
+  case Kind::Field: {
+    uint64_t result = evaluateField(a, b);
+    return finish(isa<ComplexType>(type) ? noteParts(a, b, result) : result,
+                  resultKind);
+  }
   case Kind::Integer:
     return finish(
         evaluateInteger(static_cast<int64_t>(a), static_cast<int64_t>(b)),
@@ -235,6 +250,8 @@ uint64_t ScalarFunction::add(uint64_t a, uint64_t b, bool subtracts) const {
     return noteInfinite(term);
   uint64_t sum = PrimeField::add(a, term);
   context.getLogarithms().noteSum(a, b, subtracts, sum);
+  if (!subtracts)
+    context.getLogarithms().noteScaledSum({a, b}, sum);
   return keepInfinite(a, b, sum);
 }
 
@@ -263,6 +280,22 @@ uint64_t ScalarFunction::noteComputed(uint64_t a, uint64_t b,
   return result;
 }
 
+uint64_t ScalarFunction::noteProduct(uint64_t a, uint64_t b,
+                                     uint64_t product) const {
+  context.noteProduct(a, b, product);
+  context.getLogarithms().noteScaledProduct(a, b, product);
+  context.getMonotoneImages().noteProduct(a, b, product, /*isQuotient=*/false);
+  context.getMonotoneImages().noteProduct(b, a, product, /*isQuotient=*/false);
+  return noteComputed(a, b, keepInfinite(a, b, product));
+}
+
+uint64_t ScalarFunction::noteQuotient(uint64_t a, uint64_t b,
+                                      uint64_t quotient) const {
+  context.noteQuotient(a, b, quotient);
+  context.getMonotoneImages().noteProduct(a, b, quotient, /*isQuotient=*/true);
+  return quotient;
+}
+
 uint64_t ScalarFunction::invert(uint64_t a) const {
   if (a == context.getNotANumber())
     return a;
@@ -272,17 +305,16 @@ uint64_t ScalarFunction::invert(uint64_t a) const {
 uint64_t ScalarFunction::evaluateSquareRoot(uint64_t a) const {
   if (a == 0)
     return 0;
-  if (context.isNegative(a))
+  // The root of a negative number is imaginary.
+  if (context.isNegative(a) && !isa<ComplexType>(type))
     return getNotANumber(context);
-  // A root that constants also have, folded or not.
+  // The element that the root has as a constant, which passes fold.
   if (std::optional<double> number = PrimeField::toFraction(a);
       number && *number > 0) {
     double rounded = std::sqrt(*number);
     uint64_t root = PrimeField::fromDouble(rounded);
-    if (PrimeField::multiply(root, root) == a) {
-      context.noteNumber(root, rounded);
-      return root;
-    }
+    context.noteNumber(root, rounded);
+    return root;
   }
   return PrimeField::mix(a, getKey(MapFunction::Sqrt));
 }
@@ -318,19 +350,49 @@ uint64_t ScalarFunction::evaluateExponential(uint64_t a) const {
   Logarithms::Form form = known.value_or(Logarithms::Form{a, 1});
   uint64_t power =
       form.rest == 0 ? 1 : PrimeField::mix(form.rest, getKey(MapFunction::Exp));
-  return PrimeField::multiply(power, form.factor);
+  uint64_t result = PrimeField::multiply(power, form.factor);
+  if (known && !isa<ComplexType>(type))
+    context.getLogarithms().noteScale(
+        result, {form.factor, PrimeField::subtract(a, form.rest)});
+  // Of a sum with a logarithm, it is that of the rest times a positive number.
+  if (!isa<ComplexType>(type))
+    context.getMonotoneImages().note(
+        result, form.rest,
+        PrimeField::mix(form.factor, getKey(MapFunction::Exp)),
+        /*isPositive=*/true);
+  return result;
 }
 
 uint64_t ScalarFunction::evaluateLogarithm(uint64_t a) const {
   if (a == 0)
     return noteInfinite(PrimeField::negate(context.getInfinity()));
+  // A complex number has many logarithms.
+  if (isa<ComplexType>(type))
+    return PrimeField::mix(a, ~getKey(MapFunction::Log));
   if (context.isNegative(a))
     return getNotANumber(context);
   if (a == 1)
     return 0;
-  uint64_t result = PrimeField::mix(a, getKey(MapFunction::Log));
-  context.getLogarithms().note(result, a);
+  Logarithms &logarithms = context.getLogarithms();
+  if (const uint64_t *known = logarithms.findLogarithm(a))
+    return *known;
+  uint64_t result;
+  if (std::optional<Logarithms::Scale> scale = logarithms.findScale(a)) {
+    uint64_t unscaled =
+        PrimeField::multiply(a, PrimeField::invert(scale->factor));
+    // Nothing is infinite here that was not before.
+    result =
+        PrimeField::add(evaluateUnscaledLogarithm(unscaled), scale->logarithm);
+  } else {
+    result = evaluateUnscaledLogarithm(a);
+  }
+  logarithms.noteLogarithm(a, result);
+  logarithms.note(result, a);
   return result;
+}
+
+uint64_t ScalarFunction::evaluateUnscaledLogarithm(uint64_t a) {
+  return a == 1 ? 0 : PrimeField::mix(a, getKey(MapFunction::Log));
 }
 
 uint64_t ScalarFunction::evaluatePower(uint64_t base, uint64_t exponent) const {
@@ -387,10 +449,17 @@ uint64_t ScalarFunction::evaluateUnknown(uint64_t a,
   uint64_t opposite = PrimeField::negate(a);
   bool isMirrored = symmetry != Asymmetric && opposite < a;
   uint64_t result = PrimeField::mix(isMirrored ? opposite : a, getKey(unknown));
-  if (!isMirrored || symmetry == Even)
-    return result;
-  return symmetry == Odd ? PrimeField::negate(result)
-                         : PrimeField::subtract(1, result);
+  if (isMirrored && symmetry == Odd)
+    result = PrimeField::negate(result);
+  else if (isMirrored && symmetry == Complementary)
+    result = PrimeField::subtract(1, result);
+  bool isSigmoid = unknown == MapFunction::Sigmoid;
+  if ((isSigmoid || unknown == MapFunction::Tanh ||
+       unknown == MapFunction::Erf) &&
+      !isa<ComplexType>(type))
+    context.getMonotoneImages().note(result, a, getKey(unknown),
+                                     /*isPositive=*/isSigmoid);
+  return result;
 }
 
 uint64_t ScalarFunction::evaluateAbsolute(uint64_t a) const {
@@ -401,11 +470,7 @@ uint64_t ScalarFunction::evaluateAbsolute(uint64_t a) const {
     context.noteNumber(opposite, -*known);
     return keepInfinite(a, a, opposite);
   }
-  uint64_t opposite = PrimeField::negate(a);
-  uint64_t key = getKey(MapFunction::Abs);
-  if (context.isFixed(opposite, key))
-    return opposite;
-  return context.isFixed(a, key) ? a : applyOnce(std::min(a, opposite), key);
+  return context.getAbsolute(a);
 }
 
 uint64_t ScalarFunction::evaluateRounding(uint64_t a) const {
@@ -469,7 +534,7 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Sub:
     return noteComputed(a, b, add(a, b, /*subtracts=*/true));
   case MapFunction::Mul:
-    return noteComputed(a, b, keepInfinite(a, b, F::multiply(a, b)));
+    return noteProduct(a, b, F::multiply(a, b));
   case MapFunction::Div:
     if (b == 0)
       return keepInfinite(a, invert(b), F::multiply(a, context.getInfinity()));
@@ -477,7 +542,7 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
       divisor = b;
       inverse = F::invert(b);
     }
-    return F::multiply(a, inverse);
+    return noteQuotient(a, b, F::multiply(a, inverse));
   case MapFunction::Pow:
     return evaluatePower(a, b);
   case MapFunction::Maximum:
@@ -489,7 +554,7 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Neg:
     return add(0, a, /*subtracts=*/true);
   case MapFunction::Reciprocal:
-    return invert(a);
+    return noteQuotient(1, a, invert(a));
   case MapFunction::Sqrt:
     return evaluateSquareRoot(a);
   case MapFunction::Rsqrt:

@@ -60,6 +60,13 @@ private:
   uint64_t finish(uint64_t value, Kind from) const;
   uint64_t select(uint64_t condition, uint64_t a, uint64_t b) const;
   uint64_t evaluateField(uint64_t a, uint64_t b) const;
+  /// Returns the parts of an operand, which may be real beside complex ones.
+  ComplexParts::Parts getParts(unsigned operand, uint64_t element) const;
+  /// Records the parts of a complex result.
+  uint64_t noteParts(uint64_t a, uint64_t b, uint64_t result) const;
+  bool isComplex(unsigned operand) const {
+    return mlir::isa_and_present<mlir::ComplexType>(operandTypes[operand]);
+  }
   /// Compare the operands, which are whole numbers if both have the type of
   /// those.
   uint64_t isEqual(uint64_t a, uint64_t b) const;
@@ -75,9 +82,9 @@ private:
   /// exp(x + log(s)) is exp(x) s; exp(0) is one, and log(1) zero.
   uint64_t evaluateExponential(uint64_t a) const;
   uint64_t evaluateLogarithm(uint64_t a) const;
+  static uint64_t evaluateUnscaledLogarithm(uint64_t a);
   /// A function of which only its symmetry and its value at zero are known.
   uint64_t evaluateUnknown(uint64_t a, tp::MapFunction unknown) const;
-  /// |a| and |-a| are one value.
   uint64_t evaluateAbsolute(uint64_t a) const;
   uint64_t evaluateSign(uint64_t a) const;
   /// The largest whole number up to a/b, of two numbers that are known.
@@ -92,6 +99,9 @@ private:
   /// Returns the result of a sum or product of `a` and `b` if one of them is
   /// infinite.
   uint64_t keepInfinite(uint64_t a, uint64_t b, uint64_t result) const;
+  /// Records what is known of a product or a quotient, and returns it.
+  uint64_t noteProduct(uint64_t a, uint64_t b, uint64_t product) const;
+  uint64_t noteQuotient(uint64_t a, uint64_t b, uint64_t quotient) const;
   /// Records the number that `result`, a sum or product of `a` and `b`, is if
   /// both are known: a position times 0.2500001 is not a small fraction.
   uint64_t noteComputed(uint64_t a, uint64_t b, uint64_t result) const;
@@ -132,11 +142,16 @@ public:
   uint64_t finish(uint64_t value, int64_t count) const;
 
 private:
+  /// A multiple of an element, and the sum of some.
+  uint64_t multiply(uint64_t value, uint64_t number) const;
+  uint64_t add(llvm::ArrayRef<uint64_t> elements) const;
+
   ScalarContext &context;
   tp::ReductionKind kind;
   mlir::Type from, to;
   bool isTruth;
   bool isField;
+  bool isComplex;
 };
 
 } // namespace commute::equivalence

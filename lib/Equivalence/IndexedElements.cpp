@@ -96,23 +96,29 @@ static void tieElements(MutableArrayRef<uint64_t> row,
   uint64_t seed = scalars.getSeed();
   uint64_t count = numClasses[seed / periodOfTies % std::size(numClasses)];
   uint64_t key = PrimeField::mix(seed, 0x71c3a2e4b5960d1f);
-  // The element that stands for a class: a number, if there is one.
-  llvm::DenseMap<uint64_t, std::pair<bool, uint64_t>> classes;
+  // The element that stands for a class: a number, if there is one. In a row of
+  // the opposite elements, it is the opposite one.
+  using Choice = std::tuple<bool, uint64_t, uint64_t>;
+  llvm::DenseMap<uint64_t, Choice> classes;
+  auto getMagnitude = [](uint64_t element) {
+    return std::min(element, PrimeField::negate(element));
+  };
   auto getClass = [&](uint64_t element) {
-    return (PrimeField::mix(element, key) >> 8) % count;
+    return (PrimeField::mix(getMagnitude(element), key) >> 8) % count;
   };
   auto isTied = [&](uint64_t element) { return !scalars.isInfinite(element); };
   for (uint64_t element : row) {
     if (!isTied(element))
       continue;
-    std::pair<bool, uint64_t> own(!scalars.getKnownNumber(element), element);
+    Choice own(!scalars.getKnownNumber(element), getMagnitude(element),
+               element);
     auto [known, isNew] = classes.try_emplace(getClass(element), own);
     if (!isNew)
       known->second = std::min(known->second, own);
   }
   for (uint64_t &element : row)
     if (isTied(element) && !scalars.getKnownNumber(element))
-      element = classes.find(getClass(element))->second.second;
+      element = std::get<2>(classes.find(getClass(element))->second);
 }
 
 static uint64_t hashRow(ArrayRef<uint64_t> row) {
@@ -343,6 +349,10 @@ AlgebraValue FieldAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
       for (int64_t j = 0; j < size; ++j)
         row[j] = from.elements[own.isUniform ? o * inner + i
                                              : (o * size + j) * inner + i];
+      if (from.isField())
+        if (std::optional<std::vector<uint64_t>> sources =
+                context.scalars.getMonotoneImages().getSources(row))
+          row = std::move(*sources);
       if (context.ties != Ties::None && from.isField()) {
         context.sortedRows.insert(hashRow(row));
         tieElements(row, context.scalars);

@@ -52,3 +52,29 @@ void Logarithms::noteSum(uint64_t a, uint64_t b, bool subtracts,
                              : PrimeField::add(x.rest, y.rest),
                    factor});
 }
+
+void Logarithms::noteScaledSum(llvm::ArrayRef<uint64_t> elements,
+                               uint64_t result) {
+  if (elements.empty())
+    return;
+  std::optional<Scale> scale = findScale(elements.front());
+  if (!scale)
+    return;
+  for (uint64_t element : elements.drop_front()) {
+    std::optional<Scale> own = findScale(element);
+    if (!own || own->factor != scale->factor)
+      return;
+  }
+  noteScale(result, *scale);
+}
+
+void Logarithms::noteScaledProduct(uint64_t a, uint64_t b, uint64_t result) {
+  std::optional<Scale> first = findScale(a);
+  std::optional<Scale> second = first ? findScale(b) : std::nullopt;
+  if (!second)
+    return;
+  uint64_t factor = PrimeField::multiply(first->factor, second->factor);
+  if (factor != 1)
+    noteScale(result,
+              {factor, PrimeField::add(first->logarithm, second->logarithm)});
+}

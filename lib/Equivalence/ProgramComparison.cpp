@@ -231,6 +231,8 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
                               budget);
     context.scalars.setPool(*pool);
     context.scalars.setHasFixedNumbers(static_cast<bool>(draws.fixed));
+    context.scalars.getMonotoneImages().isRecording = sortsValues;
+    context.scalars.setOrdersByKeys(ordersByKeys);
     context.decisions = &*decisions;
     decisions->beginRound();
     // Two rounds out of four, so that both kinds of rounds above are included.
@@ -468,6 +470,9 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   hasSizesOfValues = llvm::any_of(std::array{first, second}, [](auto function) {
     return !getSizesOfValues(function).empty();
   });
+  sortsValues = llvm::any_of(std::array{first, second}, [](auto function) {
+    return !function.template getOps<tp::SortOp>().empty();
+  });
   otherSize.reset();
   numEqualRounds = 0;
   drewIntegers = false;
@@ -546,6 +551,12 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       unsigned numOutcomes =
           getRoundsOfChoices(reducesAll) * (round > 0 ? 2 : 1);
       llvm::Expected<bool> isLaw = looksEqual(reducesAll, numOutcomes, left);
+      // One program may sort what the other one compares.
+      if (isLaw && !*isLaw && sortsValues) {
+        ordersByKeys = true;
+        isLaw = looksEqual(reducesAll, numOutcomes, left);
+        ordersByKeys = false;
+      }
       if (!isLaw)
         return isLaw.takeError();
       differences = std::move(found);

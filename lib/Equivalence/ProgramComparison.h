@@ -171,6 +171,10 @@ private:
   /// Whether a program determines sizes from values, and one of these that the
   /// programs are not known to determine alike.
   bool hasSizesOfValues = false;
+  /// True if a program sorts, so that the order of values matters.
+  bool sortsValues = false;
+  /// Whether drawn choices are those of a sort.
+  bool ordersByKeys = false;
   /// Whether rounds differed in integers that mattered.
   bool drewIntegers = false;
   std::optional<Undecided> otherSize;

@@ -116,6 +116,10 @@ std::optional<double> ScalarContext::getNumber(uint64_t element) const {
 }
 
 int ScalarContext::drawOrder(uint64_t a, uint64_t b) {
+  if (ordersByKeys) {
+    double first = getSortKey(a), second = getSortKey(b);
+    return first < second ? -1 : first > second;
+  }
   Distance distance(a, b);
   auto [known, isNew] = orders.try_emplace(distance.value);
   if (!isNew)
@@ -226,8 +230,17 @@ uint64_t ScalarContext::isNan(uint64_t a) {
 }
 
 ScalarContext::Range ScalarContext::getRange(uint64_t element) const {
-  auto known = ranges.find(element);
-  return known == ranges.end() ? Range() : known->second;
+  Range range;
+  if (ranges.empty())
+    return range;
+  if (auto known = ranges.find(element); known != ranges.end())
+    range = known->second;
+  if (auto known = ranges.find(PrimeField::negate(element));
+      known != ranges.end()) {
+    range.least = std::max(range.least, -known->second.most);
+    range.most = std::min(range.most, -known->second.least);
+  }
+  return range;
 }
 
 void ScalarContext::noteRange(uint64_t element, Range range) {
@@ -236,10 +249,9 @@ void ScalarContext::noteRange(uint64_t element, Range range) {
   known.most = std::min(known.most, range.most);
 }
 
-std::optional<double> ScalarContext::dropBounded(std::vector<uint64_t> &members,
-                                                 bool isMaximum) const {
+std::optional<double>
+ScalarContext::dropBounded(std::vector<uint64_t> &members) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  // Minima are maxima of the opposite numbers.
   std::optional<uint64_t> extreme;
   double number = -infinity;
   std::vector<uint64_t> unknowns;
@@ -249,53 +261,159 @@ std::optional<double> ScalarContext::dropBounded(std::vector<uint64_t> &members,
       unknowns.push_back(member);
       continue;
     }
-    double own = isMaximum ? *known : -*known;
-    if (own > number || !extreme) {
-      number = own;
+    if (*known > number || !extreme) {
+      number = *known;
       extreme = member;
     }
   }
   if (!extreme)
     return std::nullopt;
   std::erase_if(unknowns, [&](uint64_t member) {
-    double outer = getRange(member).getOuter(isMaximum);
-    return outer <= number && outer < infinity;
+    double most = getRange(member).most;
+    return most <= number && most < infinity;
   });
-  double inner = -infinity;
+  double least = -infinity;
   for (uint64_t member : unknowns)
-    inner = std::max(inner, getRange(member).getInner(isMaximum));
+    least = std::max(least, getRange(member).least);
   members = std::move(unknowns);
   // No unknown is always beyond the number. Minus infinity bounds nothing.
-  if (!members.empty() && inner >= number)
+  if (!members.empty() && least >= number)
     return std::nullopt;
   members.insert(llvm::upper_bound(members, *extreme), *extreme);
-  return isMaximum ? number : -number;
+  return number;
+}
+
+void ScalarContext::dropMinima(std::vector<uint64_t> &members) const {
+  if (members.size() < 2)
+    return;
+  std::vector<uint64_t> kept;
+  for (uint64_t member : members) {
+    uint64_t opposite = PrimeField::negate(member);
+    llvm::ArrayRef<uint64_t> own = maxima.getMembers(opposite);
+    bool isMinimum =
+        own.size() > 1 && llvm::any_of(own, [&](uint64_t element) {
+          return llvm::binary_search(members, PrimeField::negate(element));
+        });
+    if (!isMinimum)
+      kept.push_back(member);
+  }
+  members = std::move(kept);
 }
 
 uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
                                    bool isMaximum) {
-  FreeSemilattice &extremes = isMaximum ? maxima : minima;
-  std::vector<uint64_t> members = extremes.getAllMembers(elements);
-  std::optional<double> number = dropBounded(members, isMaximum);
+  if (!isMaximum) {
+    std::vector<uint64_t> opposites;
+    for (uint64_t element : elements)
+      opposites.push_back(PrimeField::negate(element));
+    return PrimeField::negate(getExtreme(opposites, true));
+  }
+  std::vector<uint64_t> members = maxima.getAllMembers(elements);
+  if (ordersByKeys) {
+    chosen = true;
+    return *llvm::max_element(members, [&](uint64_t a, uint64_t b) {
+      return getSortKey(a) < getSortKey(b);
+    });
+  }
+  dropMinima(members);
+  std::optional<double> number = dropBounded(members);
   if (number && members.size() == 1)
     return members.front();
   chosen = true;
   Range range;
   if (number)
-    (isMaximum ? range.least : range.most) = *number;
-  for (uint64_t member : members) {
-    Range own = getRange(member);
-    if (isMaximum)
-      range.least = std::max(range.least, own.least);
-    else
-      range.most = std::min(range.most, own.most);
+    range.least = *number;
+  for (uint64_t member : members)
+    range.least = std::max(range.least, getRange(member).least);
+  auto isPaired = [&](uint64_t member) {
+    return llvm::binary_search(members, PrimeField::negate(member));
+  };
+  // Other members are numbers, of which there is at most one.
+  bool isMagnitude =
+      llvm::any_of(llvm::ArrayRef(members).take_front(2), [&](uint64_t member) {
+        return member != 0 && isPaired(member);
+      });
+  uint64_t result = maxima.join(std::move(members));
+  if (isMagnitude) {
+    range.least = std::max(range.least, 0.0);
+    magnitudes.note(result);
   }
-  uint64_t result = extremes.join(std::move(members));
   if (range != Range())
     noteRange(result, range);
-  if (isMaximum && !llvm::is_contained(elements, result))
+  if (!llvm::is_contained(elements, result))
     logarithms.noteMaximum(result);
   return result;
+}
+
+uint64_t ScalarContext::getAbsolute(uint64_t a) {
+  if (std::optional<double> known = getKnownNumber(a))
+    return *known < 0 ? PrimeField::negate(a) : a;
+  Range range = getRange(a);
+  if (range.least >= 0)
+    return a;
+  if (range.most <= 0)
+    return PrimeField::negate(a);
+  // In the other models, the choice of a program that compares with zero.
+  chosen = bounded = true;
+  uint64_t twice = PrimeField::add(a, a);
+  switch (choices) {
+  case Choices::Symbolic:
+    break;
+  case Choices::SymbolicBounds:
+  case Choices::Sampled:
+    return PrimeField::subtract(a, PrimeField::multiply(isLess(a, 0), twice));
+  case Choices::SymbolicClosedBounds:
+    return PrimeField::subtract(PrimeField::multiply(isLess(0, a), twice), a);
+  }
+  return getExtreme({a, PrimeField::negate(a)}, /*isMaximum=*/true);
+}
+
+void ScalarContext::noteMagnitude(uint64_t element, uint64_t number) {
+  // Only numbers that are exact.
+  std::optional<double> known = PrimeField::toFraction(number);
+  if (!known)
+    return;
+  double most = std::abs(*known);
+  noteRange(element, {-most, most});
+}
+
+void ScalarContext::noteProduct(uint64_t a, uint64_t b, uint64_t result) {
+  if (magnitudes.isEmpty())
+    return;
+  std::optional<Magnitudes::Form> form = magnitudes.find(b);
+  if (!form) {
+    form = magnitudes.find(a);
+    std::swap(a, b);
+  }
+  if (!form)
+    return;
+  if (getKnownNumber(a)) {
+    form->factor = PrimeField::multiply(form->factor, a);
+    magnitudes.noteForm(result, *form);
+  } else if (form->isInverse && boundsMagnitude(form->maximum, a)) {
+    noteMagnitude(result, form->factor);
+  }
+}
+
+void ScalarContext::noteQuotient(uint64_t a, uint64_t b, uint64_t result) {
+  if (magnitudes.isEmpty() || b == 0)
+    return;
+  std::optional<Magnitudes::Form> form = magnitudes.find(b);
+  if (form && form->factor != 0) {
+    if (!form->isInverse && boundsMagnitude(form->maximum, a)) {
+      noteMagnitude(result, PrimeField::invert(form->factor));
+    } else if (getKnownNumber(a)) {
+      form->factor = PrimeField::multiply(a, PrimeField::invert(form->factor));
+      form->isInverse = !form->isInverse;
+      magnitudes.noteForm(result, *form);
+    }
+    return;
+  }
+  form = magnitudes.find(a);
+  if (!form || !getKnownNumber(b))
+    return;
+  form->factor = PrimeField::multiply(form->factor, PrimeField::invert(b));
+  magnitudes.noteForm(result, *form);
 }
 
 uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
@@ -340,10 +458,13 @@ uint64_t ScalarContext::boundUnknown(uint64_t a, uint64_t b, bool isBelow) {
   chosen = true;
   bounded |= constants.contains(a) || constants.contains(b);
   // The minimum of b and of the maximum of b and others is b.
-  const FreeSemilattice &others = isBelow ? minima : maxima;
-  if (others.contains(a, b))
+  auto isOpposite = [&](uint64_t element, uint64_t member) {
+    return isBelow ? isMinimumOf(element, member)
+                   : maxima.contains(element, member);
+  };
+  if (isOpposite(a, b))
     return b;
-  if (others.contains(b, a))
+  if (isOpposite(b, a))
     return a;
   if (constants.contains(a))
     std::swap(a, b);
@@ -368,10 +489,27 @@ double ScalarContext::getSortKey(uint64_t element) {
                                : *number;
   noteSampled();
   sorted = true;
+  // A maximum is where its largest member is.
+  for (bool isMinimum : {false, true}) {
+    uint64_t maximum = isMinimum ? PrimeField::negate(element) : element;
+    llvm::ArrayRef<uint64_t> known = maxima.getMembers(maximum);
+    if (known.size() < 2)
+      continue;
+    double most = -std::numeric_limits<double>::infinity();
+    for (uint64_t member : std::vector<uint64_t>(known))
+      most = std::max(most, getSortKey(member));
+    return isMinimum ? -most : most;
+  }
   // On both sides of a program's constants, near zero and far away.
-  uint64_t random = PrimeField::mix(element, sortKey + seed);
+  // Opposite elements have opposite orders.
+  uint64_t opposite = PrimeField::negate(element);
+  bool isSwapped = opposite < element;
+  uint64_t random =
+      PrimeField::mix(isSwapped ? opposite : element, sortKey + seed);
   // Elements have 61 bits, whatever the modulus.
   double unit = static_cast<double>(random >> 8) * 0x1p-52 - 1;
+  if (isSwapped)
+    unit = -unit;
   return unit / (1.0 + 0x1p-20 - std::abs(unit));
 }
 

@@ -49,6 +49,13 @@ static LogicalResult readViewDtype(NodeReader &reader) {
 
 static LogicalResult writeBitcast(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::BitcastOp>(operation);
+  bool toComplex = isa<ComplexType>(getElementType(op.getResult()));
+  if (toComplex != isa<ComplexType>(getElementType(op.getInput())))
+    return writer
+        .node(op.getLoc(), toComplex ? "torch.ops.aten.view_as_complex.default"
+                                     : "torch.ops.aten.view_as_real.default")
+        .tensor("self", op.getInput())
+        .finish(op.getResult());
   return writer.node(op.getLoc(), "torch.ops.aten.view.dtype")
       .tensor("self", op.getInput())
       .scalarType("dtype", getTensor(op.getResult()).getElementType())

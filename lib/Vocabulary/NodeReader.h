@@ -243,6 +243,7 @@ private:
 void addAtenActivationGradients(Vocabulary &vocabulary);
 void addAtenAttention(Vocabulary &vocabulary);
 void addAtenBackward(Vocabulary &vocabulary);
+void addAtenComplex(Vocabulary &vocabulary);
 void addAtenComposites(Vocabulary &vocabulary);
 void addAtenContractions(Vocabulary &vocabulary);
 void addAtenCopies(Vocabulary &vocabulary);

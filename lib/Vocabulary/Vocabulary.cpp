@@ -32,6 +32,7 @@ Vocabulary::Vocabulary() {
   addAtenSlices(*this);
   addAtenActivationGradients(*this);
   addAtenBackward(*this);
+  addAtenComplex(*this);
   addAtenComposites(*this);
   addAtenMatmul(*this);
   addAtenAttention(*this);

@@ -251,3 +251,37 @@ func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %k: tensor<i64> {tp.name = "k
   %0 = tp.map mul(%x, %n) : (tensor<8xf32>, tensor<f64>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// Decimal numbers of few digits are what they say, however small.
+//--- decimals.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 1.0e-6 : f64 -> tensor<f32>
+  %0 = tp.map add(%x, %n) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- decimals.equal.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 5.0e-7 : f64 -> tensor<f32>
+  %y = tp.map add(%x, %n) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %0 = tp.map add(%y, %n) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- decimals.equal-product.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 1.0e-12 : f64 -> tensor<f32>
+  %m = tp.constant 1000000.0 : f64 -> tensor<f32>
+  %p = tp.map mul(%n, %m) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %0 = tp.map add(%x, %p) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- decimals.wrong.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 5.0e-7 : f64 -> tensor<f32>
+  %m = tp.constant 5.0000001e-7 : f64 -> tensor<f32>
+  %y = tp.map add(%x, %n) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %0 = tp.map add(%y, %m) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -168,3 +168,82 @@ func.func @main(%x: tensor<4x4xf32> {tp.name = "x"}) -> tensor<4x4xf32> {
   %0 = tp.map div(%w, %s) : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }
+
+// The logarithm of a sum of exponentials does not depend on the maximum that was
+// subtracted before, whichever it is.
+//--- shift.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}) -> tensor<4x10xf32> {
+  %0 = tp.rowwise log_softmax %x dim 1 : tensor<4x10xf32> -> tensor<4x10xf32>
+  return %0 : tensor<4x10xf32>
+}
+
+//--- shift.equal.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}) -> tensor<4x10xf32> {
+  %e = tp.map exp(%x) : (tensor<4x10xf32>) -> tensor<4x10xf32>
+  %s = tp.reduce sum %e dims [1] keep_dims : tensor<4x10xf32> -> tensor<4x1xf32>
+  %l = tp.map log(%s) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %0 = tp.map sub(%x, %l) : (tensor<4x10xf32>, tensor<4x1xf32>) -> tensor<4x10xf32>
+  return %0 : tensor<4x10xf32>
+}
+
+// The maximum of all rows.
+//--- shift.equal-maximum.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}) -> tensor<4x10xf32> {
+  %m = tp.reduce max %x dims [0, 1] keep_dims : tensor<4x10xf32> -> tensor<1x1xf32>
+  %d = tp.map sub(%x, %m) : (tensor<4x10xf32>, tensor<1x1xf32>) -> tensor<4x10xf32>
+  %e = tp.map exp(%d) : (tensor<4x10xf32>) -> tensor<4x10xf32>
+  %s = tp.reduce sum %e dims [1] keep_dims : tensor<4x10xf32> -> tensor<4x1xf32>
+  %l = tp.map log(%s) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %0 = tp.map sub(%d, %l) : (tensor<4x10xf32>, tensor<4x1xf32>) -> tensor<4x10xf32>
+  return %0 : tensor<4x10xf32>
+}
+
+// Two blocks, the sums of which are rescaled to the larger maximum.
+//--- shift.equal-blocks.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}) -> tensor<4x10xf32> {
+  %a = tp.slice %x dim 1 start 0 step 1 : tensor<4x10xf32> -> tensor<4x5xf32, #tp.layout<strides = [10, 1]>>
+  %b = tp.slice %x dim 1 start 5 step 1 : tensor<4x10xf32> -> tensor<4x5xf32, #tp.layout<strides = [10, 1]>>
+  %ma = tp.reduce max %a dims [1] keep_dims : tensor<4x5xf32, #tp.layout<strides = [10, 1]>> -> tensor<4x1xf32>
+  %mb = tp.reduce max %b dims [1] keep_dims : tensor<4x5xf32, #tp.layout<strides = [10, 1]>> -> tensor<4x1xf32>
+  %m = tp.map maximum(%ma, %mb) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %da = tp.map sub(%a, %ma) : (tensor<4x5xf32, #tp.layout<strides = [10, 1]>>, tensor<4x1xf32>) -> tensor<4x5xf32>
+  %db = tp.map sub(%b, %mb) : (tensor<4x5xf32, #tp.layout<strides = [10, 1]>>, tensor<4x1xf32>) -> tensor<4x5xf32>
+  %ea = tp.map exp(%da) : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %eb = tp.map exp(%db) : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %sa = tp.reduce sum %ea dims [1] keep_dims : tensor<4x5xf32> -> tensor<4x1xf32>
+  %sb = tp.reduce sum %eb dims [1] keep_dims : tensor<4x5xf32> -> tensor<4x1xf32>
+  %ra = tp.map sub(%ma, %m) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %rb = tp.map sub(%mb, %m) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %fa = tp.map exp(%ra) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %fb = tp.map exp(%rb) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %pa = tp.map mul(%sa, %fa) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %pb = tp.map mul(%sb, %fb) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %s = tp.map add(%pa, %pb) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %l = tp.map log(%s) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %t = tp.map add(%m, %l) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %0 = tp.map sub(%x, %t) : (tensor<4x10xf32>, tensor<4x1xf32>) -> tensor<4x10xf32>
+  return %0 : tensor<4x10xf32>
+}
+
+//--- shift.wrong.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}) -> tensor<4x10xf32> {
+  %m = tp.reduce max %x dims [1] keep_dims : tensor<4x10xf32> -> tensor<4x1xf32>
+  %d = tp.map sub(%x, %m) : (tensor<4x10xf32>, tensor<4x1xf32>) -> tensor<4x10xf32>
+  %e = tp.map exp(%d) : (tensor<4x10xf32>) -> tensor<4x10xf32>
+  %s = tp.reduce sum %e dims [1] keep_dims : tensor<4x10xf32> -> tensor<4x1xf32>
+  %l = tp.map log(%s) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %0 = tp.map sub(%x, %l) : (tensor<4x10xf32>, tensor<4x1xf32>) -> tensor<4x10xf32>
+  return %0 : tensor<4x10xf32>
+}
+
+// Each element minus another maximum.
+//--- shift.wrong-maximum.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}) -> tensor<4x10xf32> {
+  %m = tp.reduce max %x dims [0] keep_dims : tensor<4x10xf32> -> tensor<1x10xf32>
+  %d = tp.map sub(%x, %m) : (tensor<4x10xf32>, tensor<1x10xf32>) -> tensor<4x10xf32>
+  %e = tp.map exp(%d) : (tensor<4x10xf32>) -> tensor<4x10xf32>
+  %s = tp.reduce sum %e dims [1] keep_dims : tensor<4x10xf32> -> tensor<4x1xf32>
+  %l = tp.map log(%s) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %0 = tp.map sub(%d, %l) : (tensor<4x10xf32>, tensor<4x1xf32>) -> tensor<4x10xf32>
+  return %0 : tensor<4x10xf32>
+}

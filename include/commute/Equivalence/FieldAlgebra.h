@@ -292,6 +292,9 @@ private:
   /// Stores a tensor at all indices of `dim`. If it is stored at others, sets
   /// the context's problem.
   FieldValue makeWhole(const FieldValue &value, unsigned dim);
+  /// Complex numbers of the parts along the last dim, and these of them.
+  tp::AlgebraValue joinParts(const tp::AlgebraValue &input, mlir::Type type);
+  tp::AlgebraValue splitParts(const tp::AlgebraValue &input, mlir::Type type);
   /// Stores several tensors at the same indices of every dim but `dim`. If
   /// their samples do not match, returns false and sets the context's problem.
   bool joinBeside(llvm::MutableArrayRef<FieldValue> values, unsigned dim);

@@ -7,6 +7,7 @@
 #ifndef COMMUTE_EQUIVALENCE_LOGARITHMS_H
 #define COMMUTE_EQUIVALENCE_LOGARITHMS_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -26,6 +27,11 @@ public:
   /// `rest` plus the logarithm of `factor`.
   struct Form {
     uint64_t rest, factor;
+  };
+
+  /// A positive factor of an element, and its logarithm.
+  struct Scale {
+    uint64_t factor, logarithm;
   };
 
   /// Returns the form of an element that has a logarithm among its summands.
@@ -49,6 +55,38 @@ public:
   /// While this is false, sums are not recorded.
   bool recordsSums = true;
 
+  /// Returns the scale of a sum of exponentials that have a common factor:
+  /// exp(x - m) + exp(y - m) is (exp(x) + exp(y)) / exp(m), so its logarithm is
+  /// that of a sum which does not depend on the maximum m, minus m.
+  std::optional<Scale> findScale(uint64_t element) const {
+    if (scales.empty())
+      return std::nullopt;
+    auto known = scales.find(element);
+    return known == scales.end() ? std::nullopt : std::optional(known->second);
+  }
+  void noteScale(uint64_t element, Scale scale) {
+    if (recordsSums)
+      scales.try_emplace(element, scale);
+  }
+  /// Records that `result` is the sum of `elements`.
+  void noteScaledSum(llvm::ArrayRef<uint64_t> elements, uint64_t result);
+  /// Records that `result` is the product of two elements.
+  void noteScaledProduct(uint64_t a, uint64_t b, uint64_t result);
+  /// Records that `result` is a multiple of an element.
+  void noteMultiple(uint64_t element, uint64_t result) {
+    if (std::optional<Scale> scale = findScale(element))
+      noteScale(result, *scale);
+  }
+  /// Returns the logarithm of an element if it was computed before: equal
+  /// elements have equal ones, whatever is known of them by then.
+  uint64_t *findLogarithm(uint64_t element) {
+    auto known = logarithms.find(element);
+    return known == logarithms.end() ? nullptr : &known->second;
+  }
+  void noteLogarithm(uint64_t element, uint64_t result) {
+    logarithms.try_emplace(element, result);
+  }
+
 private:
   void add(uint64_t element, Form form);
   /// Every sum is looked up, and hardly any has a form: few elements share a
@@ -68,6 +106,8 @@ private:
   /// The last factor that was divided by: a row has one maximum.
   uint64_t divisor = 1, inverse = 1;
   llvm::DenseMap<uint64_t, Form> forms;
+  llvm::DenseMap<uint64_t, Scale> scales;
+  llvm::DenseMap<uint64_t, uint64_t> logarithms;
 };
 
 } // namespace commute::equivalence

@@ -38,15 +38,14 @@ struct PrimeField {
     uint32_t before;
   };
 
-  /// The numbers e of the moduli, below 2^28: all primes up to 59 have square
-  /// roots modulo these 2^61 - e, and minus one has none, so that the roots of
-  /// products and quotients of small primes can be chosen to be products and
-  /// quotients of roots.
+  /// The numbers e of the moduli: primes at random places between 2^61 - 2^20
+  /// and 2^61 - 2^19, each one above a multiple of four, so that -1 has a root
+  /// (ComplexParts).
   static constexpr uint32_t excesses[] = {
-      636873,    10176081,  25265841,  34751601,  61708401,  62398881,
-      64888401,  73017753,  105208953, 112622121, 120655161, 135368673,
-      139666593, 151404753, 168560073, 170264721, 180636441, 183241113,
-      197205201, 202738113, 208208193, 209766441, 227033433, 251679873};
+      527863, 543955, 584035, 630003, 635995,  646455,  671031,  675115,
+      710839, 734955, 751591, 771615, 776319,  776703,  820455,  835555,
+      838443, 856023, 856051, 886903, 887319,  895131,  909711,  936759,
+      982939, 984759, 987211, 989791, 1014943, 1017451, 1022671, 1041303};
 
   /// 2^61 in the field.
   static uint64_t getExcess() { return excess; }
@@ -59,7 +58,7 @@ struct PrimeField {
   }
   /// Reduces any 128-bit number.
   static uint64_t reduceWide(unsigned __int128 value) {
-    // The part above 61 bits has 67, then 34, then at most 2 bits.
+    // The part above 61 bits has 67, then 26, then at most 1 bit.
     for (int fold = 0; fold < 2; ++fold)
       value = (value & mask) + (value >> 61) * getExcess();
     return reduce(static_cast<uint64_t>(value));
@@ -85,25 +84,22 @@ struct PrimeField {
   /// The inverse; 0 for 0, which a random value is with probability 1/p.
   static uint64_t invert(uint64_t a) { return power(a, getPrime() - 2); }
 
-  /// The square root of a number that has one: of both, the one that has roots
-  /// itself. The root of a product is the product of the roots. Roots are
-  /// powers, because all moduli are 3 modulo 4.
-  static uint64_t takeRoot(uint64_t a) {
-    return power(a, (getPrime() + 1) / 4);
-  }
-
   static uint64_t fromInteger(int64_t value) {
     return value >= 0 ? reduce(static_cast<uint64_t>(value))
                       : negate(reduce(~static_cast<uint64_t>(value) + 1));
   }
-  /// A fraction of whole numbers up to 2^26 maps to itself, so that sums and
-  /// products of such constants are exact. The double nearest to such a
-  /// fraction with a denominator up to 2^20, such as 0.1, maps to that
-  /// fraction. A double that is, but for the rounding of a root and a quotient,
-  /// the square root or the fourth root of a fraction of products of primes up
-  /// to 59, such as the scale 1 / sqrt(head_dim) of attention, maps to that
-  /// root. Every other double (-3.4e38, 2^61, pi) is an unknown keyed by its
-  /// value: its products equal no number that occurs elsewhere.
+  /// A double is the number that a program means by it, so that sums and
+  /// products of constants are exact: itself, if it is an integer up to 2^53 or
+  /// has at most 26 bits between 2^60 and 2^-60; the decimal number of at most
+  /// nine digits that it is nearest to, such as 5e-7; or the fraction that it
+  /// is nearest to with a numerator up to 2^26 and a denominator up to 2^20, or
+  /// both with a product up to 2^40, such as 1/768. The square root of a small
+  /// fraction, but for the rounding of the root and of a quotient, is a
+  /// rational multiple of an unknown for the root of a square-free number;
+  /// below one, it is the inverse of such a multiple, so that a division by
+  /// sqrt(d) is a multiplication by 1 / sqrt(d). Every other double
+  /// (-3.4028235e38, 2^61, pi) is an unknown keyed by its value: its products
+  /// equal no number that occurs elsewhere.
   static uint64_t fromDouble(double value);
   /// The fraction of whole numbers up to 2^20 that `element` is, if it is one.
   /// An unknown is taken for a fraction with probability 2^-20.

@@ -7,8 +7,11 @@
 #ifndef COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
 #define COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
 
+#include "commute/Equivalence/ComplexParts.h"
 #include "commute/Equivalence/IntegerPool.h"
 #include "commute/Equivalence/Logarithms.h"
+#include "commute/Equivalence/Magnitudes.h"
+#include "commute/Equivalence/MonotoneImages.h"
 #include "commute/Equivalence/PrimeField.h"
 
 #include "mlir/IR/Types.h"
@@ -56,10 +59,10 @@ public:
   bool contains(uint64_t element, uint64_t member) const {
     return llvm::is_contained(getMembers(element), member);
   }
-
-private:
+  /// The elements that `element` is the join of, ascending.
   llvm::ArrayRef<uint64_t> getMembers(const uint64_t &element) const;
 
+private:
   uint64_t key;
   /// For each unknown, the elements that it is the join of, ascending.
   llvm::DenseMap<uint64_t, std::vector<uint64_t>> membersOf;
@@ -92,10 +95,14 @@ public:
   void noteNumber(uint64_t element, double number) {
     numbers.try_emplace(element, number);
   }
-  /// The number that was noted for an element.
+  /// The number that was noted for an element, or for its opposite.
   std::optional<double> getNotedNumber(uint64_t element) const {
-    auto noted = numbers.find(element);
-    return noted == numbers.end() ? std::nullopt : std::optional(noted->second);
+    if (auto noted = numbers.find(element); noted != numbers.end())
+      return noted->second;
+    if (auto noted = numbers.find(PrimeField::negate(element));
+        noted != numbers.end())
+      return -noted->second;
+    return std::nullopt;
   }
   /// The number that an element is known to be: one that was noted, or a small
   /// fraction, such as a count.
@@ -131,6 +138,14 @@ public:
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements) {
     return getExtreme(elements, false);
   }
+  /// The magnitude of an element: the maximum of it and its opposite.
+  uint64_t getAbsolute(uint64_t a);
+  /// Records that `result` is the product of two elements, or the quotient.
+  void noteProduct(uint64_t a, uint64_t b, uint64_t result);
+  void noteQuotient(uint64_t a, uint64_t b, uint64_t result);
+  /// Compares elements, and chooses the larger of them, like a sort does. Only
+  /// for drawn choices.
+  void setOrdersByKeys(bool orders) { ordersByKeys = orders; }
   /// A number by which elements are sorted: the number that an element is, or
   /// one that is drawn for an unknown.
   double getSortKey(uint64_t element);
@@ -153,6 +168,8 @@ public:
   const IntegerPool &getPool() const { return pool; }
 
   Logarithms &getLogarithms() { return logarithms; }
+  ComplexParts &getComplexParts() { return complexParts; }
+  MonotoneImages &getMonotoneImages() { return monotoneImages; }
 
   /// The element of a constant that a function is defined with.
   uint64_t getElement(double number);
@@ -180,6 +197,7 @@ public:
 
 private:
   bool hasFixedNumbers = false;
+  bool ordersByKeys = false;
   /// True if a whole number is above zero.
   uint64_t isPositiveWhole(uint64_t a);
   /// The range of a value after bounds by numbers.
@@ -187,10 +205,6 @@ private:
     double least = -std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();
     bool operator==(const Range &other) const = default;
-    /// The sides of the range towards and away from extremes: both are
-    /// negated for minima.
-    double getInner(bool isMaximum) const { return isMaximum ? least : -most; }
-    double getOuter(bool isMaximum) const { return isMaximum ? most : -least; }
   };
 
   bool drawBit(uint64_t random) const;
@@ -206,11 +220,24 @@ private:
   Range getRange(uint64_t element) const;
   void noteRange(uint64_t element, Range range);
   uint64_t getExtreme(llvm::ArrayRef<uint64_t> elements, bool isMaximum);
-  /// Drops the members that numbers bound: of all numbers, only the extreme one
+  /// True if `element` is the minimum of `member` and others.
+  bool isMinimumOf(uint64_t element, uint64_t member) const {
+    return maxima.contains(PrimeField::negate(element),
+                           PrimeField::negate(member));
+  }
+  /// Drops members that are minima of other members, and so not above these.
+  void dropMinima(std::vector<uint64_t> &members) const;
+  /// Drops the members that numbers bound: of all numbers, only the greatest
   /// matters, and only if no unknown is known to be beyond it. Returns the
   /// number that is kept.
-  std::optional<double> dropBounded(std::vector<uint64_t> &members,
-                                    bool isMaximum) const;
+  std::optional<double> dropBounded(std::vector<uint64_t> &members) const;
+  /// True if a maximum is not below the magnitude of `element`.
+  bool boundsMagnitude(uint64_t maximum, uint64_t element) const {
+    return maxima.contains(maximum, element) &&
+           maxima.contains(maximum, PrimeField::negate(element));
+  }
+  /// Records that the magnitude of an element is at most that of a number.
+  void noteMagnitude(uint64_t element, uint64_t number);
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t findBound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t boundUnknown(uint64_t a, uint64_t b, bool isBelow);
@@ -239,6 +266,9 @@ private:
   llvm::DenseSet<uint64_t> fixed;
   llvm::DenseSet<uint64_t> infinite;
   Logarithms logarithms;
+  Magnitudes magnitudes;
+  ComplexParts complexParts;
+  MonotoneImages monotoneImages;
   /// Bits of truth values, keyed by the smaller of the value and its negation.
   llvm::DenseMap<uint64_t, bool> bits;
   uint64_t numOps = 0;
@@ -252,8 +282,8 @@ private:
   bool chosen = false;
   bool bounded = false;
   IntegerPool pool{{0, 1, 2, 3, -1, 7, 100}};
+  /// Minima are the opposites of the maxima of opposite elements.
   FreeSemilattice maxima{0x3c6ef372fe94f82b};
-  FreeSemilattice minima{0xa54ff53a5f1d36f1};
 };
 
 } // namespace commute::equivalence
