@@ -33,6 +33,7 @@ help:
 	@echo "             on small models, by Commute and by running both graphs, and faults in them"
 	@echo "make mutate  remove one condition or case of the checker at a time, for MUTATE_SECONDS"
 	@echo "             (3600), and report which of them no test notices; a later run goes on"
+	@echo "make newcomer  do what the README shows, in a new clone: a first build included"
 	@echo "make bench   run the benchmarks"
 	@echo "make docs    regenerate docs/reference from the sources"
 	@echo "make site    build the documentation as a web site in build/site, and check its links"
@@ -55,8 +56,16 @@ build: setup
 	  cmake --build $(BUILD) -j $(JOBS)
 	@ln -sfn $(BUILD)/compile_commands.json compile_commands.json
 
-demo: build
+# `import commute` and the command `commute` in .venv are those of the build tree. Builds
+# with sanitizers have no module.
+link: build
+	@if [ -e $(BUILD)/python/commute ] && [ -z "$(filter asan asan-module fuzz,$(PRESET))" ]; then \
+	  $(PYTHON) build_tools/link_package.py $(BUILD); fi
+
+demo: link
 	@$(PYTHON) examples/demo.py --commute $(BUILD)/bin/commute
+	@echo "For the commands of the README, here and in every new shell:"
+	@echo "  export PATH=\"$(CURDIR)/.venv/bin:\$$PATH\""
 
 # The last of these prints the closing summary.
 test: build check-format check-python check-docs unittests lit pytest
@@ -84,7 +93,7 @@ lit: build
 	@echo "[test] lit tests"
 	@/usr/lib/llvm-22/bin/lit -sv -j $(JOBS) $(BUILD)/test
 
-pytest: build
+pytest: link
 	@echo "[test] tests with PyTorch"
 	@COMMUTE_BUILD=$(BUILD) OMP_NUM_THREADS=1 $(PYTHON) -m pytest -q -n $(JOBS) \
 	  --dist loadfile python/tests
@@ -212,6 +221,9 @@ bench:
 	  echo "[bench] $$benchmark"; \
 	  $(PYTHON) $$benchmark --build build/dist || exit 1; \
 	done
+
+newcomer:
+	@tests/newcomer
 
 clean:
 	rm -rf build compile_commands.json

@@ -17,6 +17,7 @@ rm -rf "$out" && mkdir -p "$out"
 CC=clang-22 CXX=clang++-22 stage "building the wheel" build \
   .venv/bin/python -m pip wheel . --no-deps --wheel-dir "$out" --config-settings=build-dir="$objects" \
   --config-settings=cmake.define.COMMUTE_PRECOMPILED_HEADERS=ON \
+  --config-settings=cmake.define.COMMUTE_EXISTING_BUILD=OFF \
   --config-settings=cmake.define.COMMUTE_CCACHE=ON "$@"
 PATH="$PWD/build/wheel-tools/bin:$PATH" stage "adding the libraries that it needs" repair \
   auditwheel repair "$out"/commute-*-linux_x86_64.whl --wheel-dir "$out/repaired"

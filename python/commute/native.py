@@ -7,21 +7,28 @@ It is loaded when it is first needed: `import commute` takes no time.
 import contextlib
 import importlib
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 from commute.errors import CommuteError
 
 
 def native() -> ModuleType:
-    """Returns the module, which has the names of `_commute.pyi`. The error says how to build
+    """Returns the module, which has the names of `_commute.pyi`. The error says how to get
     it."""
     try:
         return importlib.import_module("commute._commute")
     except ImportError as error:
-        raise CommuteError(
-            "the module commute._commute is missing: it is built where CMake finds nanobind,"
-            " and installed by pip install . or cmake --install"
-        ) from error
+        package = Path(__file__).parent
+        reason = (
+            f"the compiled module commute._commute is missing in {package}: `make demo` builds it"
+            " for .venv, `pip install .` installs it; on PYTHONPATH, build/release/python has it"
+            " and the folder python has not"
+        )
+        # A library that it needs may be missing instead.
+        if not isinstance(error, ModuleNotFoundError):
+            reason = f"the compiled module commute._commute cannot be loaded: {error}"
+        raise CommuteError(reason) from None
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Every command in the documentation runs and prints what the page shows, links lead
-somewhere, and Python code compiles.
+"""Every command in the documentation runs in a fresh shell and prints what the page shows,
+links lead somewhere, and Python code compiles.
 
-A console block after `<!-- not run: REASON -->` is not run. Lines without `$` are expected
+The shell has what `make demo` leaves: the folder .venv/bin on its PATH, and nothing else of
+this environment. A console block after `<!-- not run: REASON -->` is not run. Lines without `$` are expected
 output, in which `...` stands for any lines. A comment that begins with
 `exit code N` states an exit code other than 0.
 """
@@ -42,7 +43,8 @@ CONFIGURATION = {
 }
 # "where `model.py` is", and its text.
 FILE = re.compile(r"`(\w+\.py)` is\n\n```python\n(.*?)```", re.DOTALL)
-SMALLER = {"--tp 8": "--tp 2", "--seq 4096": "--seq 32"}
+# Of captures, which take seconds for each rank; tests/newcomer runs them as printed.
+SMALLER = {"--tp 8": "--tp 2", "--layers 2": "--layers 1"}
 VOCABULARY = {
     "version": 1,
     "operators": {
@@ -85,13 +87,30 @@ def matches(expected, shown):
 
 
 @pytest.fixture(scope="module")
-def captured(tmp_path_factory):
-    """The small model captured once, by the command of the README."""
+def fresh_shell():
+    """The environment of a shell after `make demo`."""
+    path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+    environment = {"PATH": path, "HOME": os.environ.get("HOME", "/"), "LC_ALL": "C.UTF-8"}
+    ask = "import commute, os; print(os.path.dirname(os.path.dirname(commute.__file__)))"
+    process = subprocess.run(
+        ["python", "-c", ask], env=environment, cwd="/", capture_output=True, text=True
+    )
+    if process.stdout.strip() != str(BUILD / "python"):
+        pytest.fail(
+            f"{sys.prefix} does not have the package of {BUILD}, which make test puts there:"
+            f" {sys.executable} build_tools/link_package.py {BUILD}"
+        )
+    return environment
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory, fresh_shell):
+    """The small model captured once, by the command of docs/capture.md."""
     folder = tmp_path_factory.mktemp("captured")
     (folder / "config.json").write_text(json.dumps(CONFIGURATION))
-    command = "python -m commute.capture transformers:config.json --tp 8 --seq 4096 -o out"
-    assert command in (REPOSITORY / "README.md").read_text()
-    run(command, folder)
+    command = "python -m commute.capture transformers:config.json --tp 8 --seq 128 -o out"
+    assert command in (REPOSITORY / "docs" / "capture.md").read_text()
+    run(command, folder, fresh_shell)
     return command, folder / "out"
 
 
@@ -110,19 +129,13 @@ def reader(tmp_path, captured, fixtures_folder):
     return tmp_path
 
 
-def run(command, folder, code=0):
+def run(command, folder, environment, code=0):
     for old, new in SMALLER.items():
         command = command.replace(old, new)
-    environment = {
-        **os.environ,
-        "PATH": f"{BUILD / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(BUILD / "python"),
-        # `commute calibrate` writes there.
-        "XDG_CONFIG_HOME": str(folder),
-    }
+    # `commute calibrate` writes there.
+    environment = {**environment, "XDG_CONFIG_HOME": str(folder)}
     process = subprocess.run(
-        command,
-        shell=True,
+        ["bash", "--noprofile", "--norc", "-c", command],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -135,7 +148,7 @@ def run(command, folder, code=0):
 
 @pytest.mark.in_process
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name)
-def test_commands(page, reader, captured):
+def test_commands(page, reader, captured, fresh_shell):
     for file, text in FILE.findall(page.read_text()):
         (reader / file).write_text(text)
     for block in blocks(page, "console"):
@@ -145,7 +158,7 @@ def test_commands(page, reader, captured):
         for command, code, expected in commands(block["text"]):
             if command == captured[0]:
                 continue
-            shown = run(command, reader, code)
+            shown = run(command, reader, fresh_shell, code)
             if expected:
                 assert matches(expected, shown), f"{command}\n{shown}"
 

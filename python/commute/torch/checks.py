@@ -17,6 +17,8 @@ from commute.capture.local_model import is_parallel
 from commute.capture.model import FunctionModule
 from commute.capture.own_models import capture_on_ranks
 from commute.errors import CommuteError
+from commute.capture import CaptureError, capture
+from commute.native import native
 from commute.verification import Verification, verify
 
 
@@ -72,6 +74,8 @@ def check(
             " perhaps reference="
         )
     settings = _ProofSettings(relations or {}, show_relations, proof_time, proof_memory)
+    # Capture does without the compiled module; its absence is known before minutes are spent.
+    native()
     with tempfile.TemporaryDirectory() as temporary:
         if world is None and plan is None and _are_ranks_real(parallel_model):
             return _check_on_ranks(
