@@ -6,15 +6,15 @@
 
 #include "commute/Compiler/Explanation.h"
 
+#include "commute/Report/AlikeSites.h"
 #include "commute/Report/RemarkCollector.h"
-
-#include "llvm/ADT/StringExtras.h"
 
 #include <map>
 
 using namespace commute;
 using namespace commute::compiler;
 using analysis::RefusalCode;
+using report::removeIndices;
 
 std::optional<double> ExplainedSites::getGain() const {
   if (!secondsBefore || !secondsAfter || *secondsAfter <= 0)
@@ -30,34 +30,6 @@ ExplainedOp compiler::describe(const MentionedOp &op) {
   report::describeLocation(op.location, result.node, file, line);
   if (!file.empty())
     result.source = file + ":" + std::to_string(line);
-  return result;
-}
-
-/// Replaces the numbers by which names of the same kind differ: 'mm_12' and
-/// 'mm_3', or 'layers.0.w' and 'layers.1.w'. Other numbers, such as times, are
-/// kept.
-static std::string removeIndices(llvm::StringRef text) {
-  std::string result;
-  for (size_t index = 0; index < text.size();) {
-    char c = text[index];
-    size_t end = index;
-    while (end < text.size() && llvm::isDigit(text[end]))
-      ++end;
-    bool isIndex = end > index && index > 1 &&
-                   (text[index - 1] == '_' ||
-                    (text[index - 1] == '.' && llvm::isAlpha(text[index - 2])));
-    if (isIndex) {
-      // The first node of a kind has no number: 'mm', 'mm_1'.
-      if (text[index - 1] == '_')
-        result.pop_back();
-      else
-        result += '#';
-      index = end;
-    } else {
-      result += c;
-      ++index;
-    }
-  }
   return result;
 }
 

@@ -83,6 +83,9 @@ json::Object compiler::toJson(const EstimateSummary &summary) {
   json::Object sizes;
   for (const auto &[symbol, value] : summary.sizes)
     sizes[symbol] = value;
+  json::Value replicated = nullptr;
+  if (summary.replicated)
+    replicated = toJson(*summary.replicated);
   return json::Object{
       {"target", summary.targetName},
       {"is_default_target", summary.isDefaultTarget},
@@ -99,6 +102,8 @@ json::Object compiler::toJson(const EstimateSummary &summary) {
       {"peak_activation_place", summary.peakPlace},
       {"weight_bytes", estimate.weightBytes},
       {"input_bytes", estimate.inputBytes},
+      {"replicated", std::move(replicated)},
+      {"notes", json::Array(summary.notes)},
       {"ops", std::move(kinds)}};
 }
 
@@ -144,11 +149,15 @@ llvm::Expected<StepEstimate> compiler::estimateStep(
           " is unknown; give one, for example " + spellSize(symbol));
     values.insert(*found);
   }
+  target::PriceModel model(target, values);
   llvm::Expected<target::Estimate> estimate =
-      target::estimate(result.function, target::PriceModel(target, values));
+      target::estimate(result.function, model);
   if (!estimate)
     return llvm::createStringError(program.origin + ": " +
                                    llvm::toString(estimate.takeError()));
   result.summary = summarize(std::move(*estimate), target, values);
+  // The merged program knows what differs between ranks.
+  result.summary.replicated = findReplicatedWork(*main, model);
+  result.summary.notes = program.distributed.notes;
   return result;
 }

@@ -279,6 +279,15 @@ llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
   if (JsonValue constants = root.get("constants_of_rank"))
     if (llvm::Error error = readConstants(constants, context))
       return std::move(error);
+  if (JsonValue notes = root.get("notes")) {
+    if (!notes.is(JsonKind::Array))
+      return makeError("\"notes\" must be a list of sentences");
+    for (JsonValue note : notes) {
+      if (!note.is(JsonKind::String))
+        return makeError("\"notes\" must be a list of sentences");
+      context.notes.push_back(getText(note));
+    }
+  }
   if (JsonValue ranges = root.get("size_ranges"))
     if (llvm::Error error = readSizeRanges(ranges, context))
       return std::move(error);
@@ -359,6 +368,13 @@ std::string vocabulary::renderSidecar(const DistributedContext &context) {
           });
           os << "}}";
         });
+    os << ']';
+  }
+  if (!context.notes.empty()) {
+    os << ", \"notes\": [";
+    llvm::interleaveComma(context.notes, os, [&](const std::string &note) {
+      os << quoteJson(note);
+    });
     os << ']';
   }
   os << '}';

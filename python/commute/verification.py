@@ -8,7 +8,7 @@ Two forms of one program, which `commute.load` and `commute.optimize` return:
 Ranks, which together compute what one device computes:
 
     result = commute.verify("out/reference.pt2", "out", relations="out/relations.json")
-    assert result, result
+    assert result, str(result)
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ from commute.native import native, native_errors
 from commute.programs import Program, as_program, is_live_graph
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Verification:
     """The verdict on two programs. True if they are equivalent, or if the ranks refine the
     reference."""
@@ -53,6 +53,10 @@ class Verification:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        # Of a failed assertion, pytest prints this, cut to a line.
+        return f"Verification({self.verdict!r})"
 
 
 def _paths_of(programs: Any, folder: Path) -> list[str]:

@@ -3,9 +3,9 @@
 links lead somewhere, and Python code compiles.
 
 The shell has what `make demo` leaves: the folder .venv/bin on its PATH, and nothing else of
-this environment. A console block after `<!-- not run: REASON -->` is not run. Lines without `$` are expected
-output, in which `...` stands for any lines. A comment that begins with
-`exit code N` states an exit code other than 0.
+this environment. A console block after `<!-- not run: REASON -->` is not run. Lines without
+`$` are expected output, in which `...` stands for any lines, or for any part of a line. A
+comment that begins with `exit code N` states an exit code other than 0.
 """
 
 import ast
@@ -78,10 +78,13 @@ def commands(text):
 
 
 def matches(expected, shown):
-    """Whether the lines are those, `...` being any lines."""
+    """Whether the lines are those, `...` being any lines, or anything within a line."""
+
+    def pattern_of(line):
+        return ".*".join(re.escape(part) for part in line.rstrip().split("...")) + r"[ ]*\n"
+
     pattern = "".join(
-        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + r"[ ]*\n"
-        for line in expected
+        r"(?:.*\n)*?" if line.strip() == "..." else pattern_of(line) for line in expected
     )
     return re.fullmatch(pattern, shown if shown.endswith("\n") else shown + "\n")
 

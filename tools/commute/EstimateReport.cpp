@@ -91,6 +91,11 @@ void tool::print(const EstimateSummary &summary, llvm::raw_ostream &os) {
     printLine(os, "",
               "which exceeds the " + formatBytes(summary.deviceBytes) +
                   " of memory of a device");
+  if (summary.replicated && summary.replicated->numReplicatedOps > 0)
+    printLine(os, "replicated", describe(*summary.replicated));
+  if (summary.replicated && summary.replicated->isMost())
+    for (const std::string &note : summary.notes)
+      printLine(os, "", note);
   for (const auto &[symbol, value] : summary.sizes)
     printLine(os, "with size", symbol + " = " + llvm::Twine(value));
   if (summary.kinds.empty())

@@ -8,8 +8,10 @@
 
 #include "Units.h"
 
+#include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Report/RemarkCollector.h"
+#include "commute/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Format.h"
@@ -103,6 +105,13 @@ GraphSummary tool::summarize(const compiler::LoadedProgram &program) {
                                 group.getSize(), group.hasKnownMembers()});
 
   summary.placementProblems = findPlacementProblems(module);
+  summary.notes = program.distributed.notes;
+  // The default target will do: a share of the time is nearly that on others.
+  if (func::FuncOp main = analysis::getMain(module))
+    summary.replicated = compiler::findReplicatedWork(
+        main, target::PriceModel(
+                  llvm::cantFail(target::loadTarget(target::defaultTargetName)),
+                  target::getStatedSizes(module)));
   module.walk([&](func::FuncOp function) {
     addInputs(function, summary);
     summary.numOutputs += function.getNumResults();
@@ -196,6 +205,15 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
     for (const std::string &assumption : summary.assumptions)
       os << "  " << assumption << '\n';
   }
+  bool hasReplicated =
+      summary.replicated && summary.replicated->numReplicatedOps > 0;
+  if (hasReplicated || !summary.notes.empty()) {
+    os << "\nwork of the ranks:\n";
+    if (hasReplicated)
+      os << "  " << describe(*summary.replicated) << " on the default target\n";
+    for (const std::string &note : summary.notes)
+      os << "  " << note << '\n';
+  }
   if (!summary.placementProblems.empty()) {
     os << "\nplacements that conflict with operations:\n";
     print(summary.placementProblems, os);
@@ -228,6 +246,9 @@ llvm::json::Object tool::toJson(const GraphSummary &summary) {
   llvm::json::Object groups;
   for (const GroupLine &group : summary.groups)
     groups[group.name] = group.members;
+  llvm::json::Value replicated = nullptr;
+  if (summary.replicated)
+    replicated = compiler::toJson(*summary.replicated);
   return llvm::json::Object{
       {"ops", static_cast<int64_t>(summary.numOps)},
       {"outputs", static_cast<int64_t>(summary.numOutputs)},
@@ -240,6 +261,8 @@ llvm::json::Object tool::toJson(const GraphSummary &summary) {
       {"constants_of_ranks", llvm::json::Array(summary.constantsOfRanks)},
       {"without_kernel", toObject(summary.withoutKernel)},
       {"assumptions", llvm::json::Array(summary.assumptions)},
+      {"replicated", std::move(replicated)},
+      {"notes", llvm::json::Array(summary.notes)},
       {"placement_problems", toJson(summary.placementProblems)},
       {"unplaced_inputs", llvm::json::Array(summary.unplacedInputs)}};
 }

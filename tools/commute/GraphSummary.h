@@ -10,6 +10,7 @@
 #include "PlacementProblems.h"
 
 #include "commute/Compiler/RankPrograms.h"
+#include "commute/Compiler/ReplicatedWork.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -60,6 +61,10 @@ struct GraphSummary {
   /// Constants that differ between ranks, such as "lt: 0 on rank 0, 128 on rank
   /// 1".
   std::vector<std::string> constantsOfRanks;
+  /// What all ranks compute alike on the default target, if that is known.
+  std::optional<compiler::ReplicatedWork> replicated;
+  /// What the sidecar says to the user of the program.
+  std::vector<std::string> notes;
 };
 
 GraphSummary summarize(const compiler::LoadedProgram &program);

@@ -7,20 +7,20 @@
 #include "CommandHelp.h"
 #include "Commands.h"
 #include "JsonOutput.h"
+#include "OptimizationSummary.h"
 #include "OutputSettings.h"
 #include "ProgramOptions.h"
 #include "Progress.h"
 #include "ProofOptions.h"
 #include "ReportFile.h"
 #include "SafeOutput.h"
-#include "Units.h"
 
 #include "commute/Compiler/Explanation.h"
 #include "commute/Compiler/Optimization.h"
 #include "commute/Compiler/RankPrograms.h"
-#include "commute/Compiler/UnstatedGain.h"
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Compiler/WrittenProgram.h"
+#include "commute/Report/AlikeSites.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/BuryPointer.h"
@@ -45,7 +45,8 @@ private:
   /// Prints why a result is not written. Returns the exit code; Success if the
   /// result may be written.
   llvm::Expected<ExitCode> judge(const Optimization &optimization,
-                                 const LoadedProgram &file) const;
+                                 const LoadedProgram &file,
+                                 const report::RemarkCollector &remarks) const;
   /// Returns true if the output is a folder with the archives of all ranks, and
   /// false if it is one file. The error says what is wrong with its name.
   llvm::Expected<bool> writesFolder() const;
@@ -53,11 +54,9 @@ private:
                           const LoadedProgram &file,
                           const Optimization &optimization,
                           const PassSettings &settings) const;
-  /// Prints what the passes did, and what that would gain, of a result that is
-  /// not written because its proof stopped.
-  void printUnproven(const report::RemarkCollector &remarks,
-                     const LoadedProgram &file,
-                     const Optimization &optimization) const;
+  /// Prints the remarks and the proof.
+  void printWork(const report::RemarkCollector &remarks,
+                 const Optimization &optimization, llvm::raw_ostream &os) const;
   void printSummary(const report::RemarkCollector &remarks,
                     const LoadedProgram &file, const Optimization &optimization,
                     const WriteSummary &summary) const;
@@ -140,24 +139,9 @@ describeRemedy(const equivalence::VerifyResult &verification) {
   return remedy.empty() ? remedy : "; " + remedy;
 }
 
-void OptCommand::printUnproven(const report::RemarkCollector &remarks,
-                               const LoadedProgram &file,
-                               const Optimization &optimization) const {
-  if (isQuiet() || json)
-    return;
-  llvm::raw_ostream &os = output == "-" ? safeErrs() : safeOuts();
-  remarks.print(os);
-  std::optional<PredictedStep> step =
-      predictStep(*optimization.original, file.getModule(), target);
-  if (step && step->after > 0)
-    os << "predicted on " << target
-       << ", if it were written: " << formatSeconds(step->before) << " before, "
-       << formatSeconds(step->after) << " after ("
-       << formatSignedPercent(step->before / step->after - 1) << ")\n";
-}
-
-llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
-                                           const LoadedProgram &file) const {
+llvm::Expected<ExitCode>
+OptCommand::judge(const Optimization &optimization, const LoadedProgram &file,
+                  const report::RemarkCollector &remarks) const {
   using Outcome = Optimization::Outcome;
   switch (optimization.outcome) {
   case Outcome::Unchanged:
@@ -177,6 +161,12 @@ llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
   case Outcome::NotProven:
     if (allowUnproven)
       return Success;
+    // What was found is worth reading all the same.
+    if (!json && output != "-") {
+      printWork(remarks, optimization, safeOuts());
+      printTable(measure(file, optimization, target), std::nullopt,
+                 std::nullopt, safeOuts());
+    }
     safeErrs() << "commute: the result is not proven equivalent: "
                << *optimization.verification->notProven
                << "; nothing was written (--allow-unproven writes it"
@@ -224,15 +214,48 @@ llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
   return page.write(reportFile, "commute opt " + file.origin);
 }
 
+void OptCommand::printWork(const report::RemarkCollector &remarks,
+                           const Optimization &optimization,
+                           llvm::raw_ostream &os) const {
+  if (isVerbose())
+    remarks.print(os);
+  else
+    report::printFolded(remarks.getEntries(), os);
+  if (optimization.verification) {
+    os << "proof: ";
+    print(*optimization.verification, os);
+    return;
+  }
+  // There are none of a module that is unchanged.
+  for (const std::string &assumption : optimization.assumptions)
+    os << "assumed (not stated): " << assumption << '\n';
+}
+
+/// Returns what is known of the written program.
+static std::string describeVerdict(const Optimization &optimization) {
+  if (!optimization.verification)
+    return "written, not verified";
+  const equivalence::VerifyResult &result = *optimization.verification;
+  if (result.notProven)
+    return "written, although it is not proven equivalent";
+  std::string text = "equivalent on " + std::to_string(result.numRanks) +
+                     (result.numRanks == 1 ? " rank" : " ranks");
+  if (result.drawn)
+    text += ", as far as drawings show";
+  return text;
+}
+
 void OptCommand::printSummary(const report::RemarkCollector &remarks,
                               const LoadedProgram &file,
                               const Optimization &optimization,
                               const WriteSummary &summary) const {
-  const std::optional<equivalence::VerifyResult> &verification =
-      optimization.verification;
   // With -o -, standard output is the graph itself.
   bool isData = output == "-";
   llvm::raw_ostream &os = isData ? safeErrs() : safeOuts();
+  if (isQuiet() && !json)
+    return;
+  OptimizationFigures figures = measure(file, optimization, target);
+  std::optional<size_t> numNodes = getNumNodes(file);
   if (json) {
     llvm::json::Object object{
         {"input", file.origin},
@@ -240,36 +263,39 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
         {"nodes_after", static_cast<int64_t>(summary.numNodes)},
         {"unchanged", summary.isUnchanged},
         {"remarks", remarks.toJson()}};
-    if (verification)
-      object["verification"] = toJson(*verification);
+    if (optimization.verification)
+      object["verification"] = toJson(*optimization.verification);
     object["assumptions"] = llvm::json::Array(optimization.assumptions);
-    if (std::optional<size_t> count = getNumNodes(file))
-      object["nodes_before"] = static_cast<int64_t>(*count);
+    object["notes"] = llvm::json::Array(file.distributed.notes);
+    addTo(object, figures);
+    if (numNodes)
+      object["nodes_before"] = static_cast<int64_t>(*numNodes);
     if (!file.ranks.empty())
       object["ranks"] = static_cast<int64_t>(file.ranks.size());
     printJson(std::move(object), isData ? safeErrs() : dataOuts());
     return;
   }
-  if (isQuiet())
+  printWork(remarks, optimization, os);
+  using Outcome = Optimization::Outcome;
+  if (!summary.isUnchanged && optimization.outcome != Outcome::Unchanged &&
+      optimization.outcome != Outcome::ReadsEarly) {
+    printTable(figures, numNodes, summary.numNodes, os);
+    if (figures.replicated && figures.replicated->isMost()) {
+      os << describe(*figures.replicated) << '\n';
+      for (const std::string &note : file.distributed.notes)
+        os << note << '\n';
+    }
+    os << output << ": " << describeVerdict(optimization) << '\n';
     return;
-  remarks.print(os);
-  if (verification) {
-    os << "proof: ";
-    print(*verification, os);
-  } else if (!summary.isUnchanged) {
-    for (const std::string &assumption : optimization.assumptions)
-      os << "assumed (not stated): " << assumption << '\n';
   }
-  os << output << ": ";
-  if (summary.isUnchanged)
-    os << "the graph is unchanged, " << summary.numNodes << " nodes";
-  else if (std::optional<size_t> count = getNumNodes(file))
-    os << *count << " nodes before, " << summary.numNodes << " after";
-  else
-    os << summary.numNodes << " ops";
+  os << output << ": the graph is unchanged, " << summary.numNodes
+     << (numNodes ? " nodes" : " ops");
   if (!file.ranks.empty())
     os << ", on each of " << file.ranks.size() << " ranks";
   os << '\n';
+  for (const std::string &reason :
+       explainUnchanged(file, inputs, figures, remarks))
+    os << "  " << reason << '\n';
 }
 
 llvm::Expected<bool> OptCommand::writesFolder() const {
@@ -346,9 +372,7 @@ llvm::Expected<ExitCode> OptCommand::run() {
   for (const PassFailure &failure : optimization->failures)
     safeErrs() << "commute: " << failure.pass << ": " << failure.describe()
                << '\n';
-  llvm::Expected<ExitCode> verdict = judge(*optimization, *file);
-  if (verdict && *verdict == NotDecided)
-    printUnproven(remarks, *file, *optimization);
+  llvm::Expected<ExitCode> verdict = judge(*optimization, *file, remarks);
   if (!verdict || *verdict != Success)
     return verdict;
 

@@ -24,7 +24,8 @@ void tool::declareOutputOptions() {
   static cl::opt<bool, true> verboseOption{
       "v", cl::sub(cl::SubCommand::getAll()), cl::location(verbose),
       cl::cat(getOutputCategory()),
-      cl::desc("Print the time of each stage on standard error")};
+      cl::desc("Print all of alike sites one by one, and the time of each "
+               "stage on standard error")};
   // https://no-color.org: any value that is not empty.
   if (std::optional<std::string> value = llvm::sys::Process::GetEnv("NO_COLOR");
       value && !value->empty())

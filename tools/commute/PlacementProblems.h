@@ -26,7 +26,7 @@ struct PlacementProblem {
 };
 
 std::vector<PlacementProblem> findPlacementProblems(mlir::ModuleOp module);
-/// Prints one indented line per problem.
+/// Prints one indented line for all problems that are alike.
 void print(const std::vector<PlacementProblem> &problems,
            llvm::raw_ostream &os);
 llvm::json::Array toJson(const std::vector<PlacementProblem> &problems);

@@ -13,6 +13,7 @@
 #define COMMUTE_COMPILER_STEPESTIMATE_H
 
 #include "commute/Compiler/LoadedProgram.h"
+#include "commute/Compiler/ReplicatedWork.h"
 #include "commute/Target/Estimate.h"
 
 #include "llvm/Support/JSON.h"
@@ -47,6 +48,10 @@ struct EstimateSummary {
   double deviceBytes = 0;
   /// In descending order of time.
   std::vector<OpKindSummary> kinds;
+  /// What all ranks compute alike, if that is known.
+  std::optional<ReplicatedWork> replicated;
+  /// What the sidecar says to the user of the program.
+  std::vector<std::string> notes;
 };
 
 EstimateSummary summarize(target::Estimate estimate,

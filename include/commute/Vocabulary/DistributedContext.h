@@ -87,6 +87,9 @@ struct DistributedContext {
   std::map<std::string, std::pair<int64_t, int64_t>> sizeRanges;
   /// Constants of this rank alone (from the sidecar).
   std::vector<RankConstant> constantsOfRank;
+  /// Sentences for the user about how the program was made, such as why most of
+  /// it is the same on all ranks (from the sidecar).
+  std::vector<std::string> notes;
 };
 
 /// Parses the sidecar `text`. Error messages start with `origin`.

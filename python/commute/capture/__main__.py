@@ -8,6 +8,7 @@ From the command line:
 """
 
 import argparse
+import json
 import logging
 import sys
 import time
@@ -22,6 +23,7 @@ from commute.capture.errors import CaptureError
 from commute.capture.model import capture
 from commute.capture.results import Capture
 from commute.errors import CommuteError
+from commute.estimation import estimate
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -53,8 +55,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="transformers:CONFIG.json, a model's configuration; or PACKAGE.MODULE:FUNCTION, a"
-        " function of a rank and the number of ranks that returns (module, arguments)",
+        help="transformers:NAME, a model of transformers by its config.json, a folder with one, or"
+        " its id on the Hugging Face hub if it is in the local cache; or PACKAGE.MODULE:FUNCTION,"
+        " a function of a rank and the number of ranks that returns (module, arguments)",
     )
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True)
     axis = parser.add_mutually_exclusive_group(required=True)
@@ -66,6 +69,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     axis.add_argument(
         "--world", type=_positive, metavar="N", help="ranks, for which the function is called"
+    )
+    parser.add_argument(
+        "--plan",
+        metavar="FILE.json",
+        type=Path,
+        help="rules of a tensor-parallel plan that replace or complete the model's:"
+        ' {"model.layers.*.mlp.up_proj": "colwise", ...}',
     )
     parser.add_argument(
         "--seq", type=_positive, default=128, metavar="N", help="tokens (default 128)"
@@ -107,6 +117,27 @@ def _arguments(options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
     return given, shapes
 
 
+def _read_plan(path: Path) -> dict[str, str]:
+    """Reads a plan of transformers: rules by the names of modules or parameters."""
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CaptureError(f"{path}: {error}") from None
+    known = transformers_models.rules()
+    if not isinstance(plan, dict) or not plan:
+        raise CaptureError(
+            f"{path}: expected an object of rules by module, such as"
+            ' {"model.layers.*.mlp.up_proj": "colwise"}'
+        )
+    for name, rule in plan.items():
+        if rule not in known:
+            raise CaptureError(
+                f"{path}: the rule of {name!r} is {rule!r}; the rules of transformers are"
+                f" {', '.join(known)}"
+            )
+    return plan
+
+
 def _run(options: argparse.Namespace) -> Capture:
     if options.world:
         return capture(
@@ -116,13 +147,9 @@ def _run(options: argparse.Namespace) -> Capture:
             ranks=options.ranks,
             folder=options.output,
         )
-    kind, _, path = options.model.partition(":")
-    if kind != "transformers" or not path:
-        raise CaptureError(
-            f"{options.model!r} is not a model; expected transformers:CONFIG.json, or"
-            " PACKAGE.MODULE:FUNCTION with --world"
-        )
-    config = transformers_models.read_configuration(path)
+    name = options.model.removeprefix("transformers:")
+    plan = _read_plan(options.plan) if options.plan else None
+    config = transformers_models.read_configuration(transformers_models.find_configuration(name))
     if options.layers:
         transformers_models.set_layers(config, options.layers)
     model = transformers_models.from_configuration(config, options.head, DTYPES.get(options.dtype))
@@ -133,10 +160,28 @@ def _run(options: argparse.Namespace) -> Capture:
         model,
         given,
         mesh={axis: options.tp or options.ep},
+        plan=plan,
         backward=options.backward,
         dynamic_shapes=shapes,
         ranks=options.ranks,
         folder=options.output,
+    )
+
+
+def _describe_replicated_work(result: Capture) -> str | None:
+    """Returns a sentence about what all ranks compute alike, if that is most of the step."""
+    try:
+        report = estimate([program.path for program in result.ranks]).report
+    except CommuteError:
+        # Only the compiled module knows it, and only of sizes that are numbers.
+        return None
+    work = report["replicated"]
+    if work is None or 2 * work["replicated_seconds"] <= work["seconds"]:
+        return None
+    return (
+        f"{work['replicated_ops']} of {work['ops']} ops compute the same on all"
+        f" {work['ranks']} ranks ({1e3 * work['replicated_seconds']:.1f} of"
+        f" {1e3 * work['seconds']:.1f} ms on {report['target']})"
     )
 
 
@@ -159,6 +204,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"not stated: {text}")
     if result.reference_refusal:
         print(f"no reference.pt2: {result.reference_refusal}")
+    if sentence := _describe_replicated_work(result):
+        print(sentence)
+    for note in result.notes:
+        print(note)
     print(f"captured in {time.perf_counter() - start:.1f} s")
     return 0
 

@@ -55,6 +55,14 @@ def add_sidecar(path: Path, sidecar: Mapping[str, Any]) -> None:
         archive.writestr(f"{root}/extra/commute.json", json.dumps(sidecar, indent=1))
 
 
+def count_nodes(path: Path) -> int:
+    """Returns the number of nodes of an archive's graph, as all commands of `commute` count
+    them: calls, without inputs and outputs."""
+    with zipfile.ZipFile(path) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("/models/model.json")]
+        return len(json.loads(archive.read(name))["graph_module"]["graph"]["nodes"])
+
+
 def input_names(program: ExportedProgram) -> dict[str, str]:
     """Returns the graph names of the user inputs, keyed by their path in the arguments."""
     return {name: name for name in program.graph_signature.user_inputs if isinstance(name, str)}

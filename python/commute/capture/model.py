@@ -33,7 +33,13 @@ from commute.capture.local_model import LocalModel, is_parallel
 from commute.capture.meshes import find_mesh
 from commute.capture.own_models import capture_by_factory
 from commute.capture.rank_records import gradient_names, record, shapes_of_outputs, tied_names
-from commute.capture.ranks import acting_as_rank, check_groups, fake_mesh, wanted_ranks
+from commute.capture.ranks import (
+    acting_as_rank,
+    axis_names,
+    check_groups,
+    fake_mesh,
+    wanted_ranks,
+)
 from commute.capture.results import Capture, CapturedProgram, write_descriptions
 from commute.capture.tracing import trace
 
@@ -62,7 +68,9 @@ def _ranks_of(mesh: DeviceMesh, ranks: Literal["all"] | Sequence[int]) -> list[i
     return wanted_ranks(ranks, sorted(int(rank) for rank in mesh.mesh.flatten().tolist()))
 
 
-def _why_not_parallel(model: nn.Module) -> str:
+def _why_not_parallel(model: nn.Module, ranks: int) -> str:
+    if missing := transformers_models.describe_missing_plan(model, ranks):
+        return missing
     if isinstance(model, FunctionModule):
         return "the function calls no collective, so there is nothing to run on several ranks"
     return (
@@ -129,7 +137,7 @@ class _Capturing:
             program, used = self._trace(local, given, self.arguments.for_model, f"rank {rank}")
             check_groups(rank, used, self.group_names)
             if not used and not is_parallel(model) and len(self.descriptions.axes.ranks) > 1:
-                raise CaptureError(_why_not_parallel(model))
+                raise CaptureError(_why_not_parallel(model, len(self.descriptions.axes.ranks)))
             self.descriptions.add(
                 record(
                     program,
@@ -143,7 +151,7 @@ class _Capturing:
             )
             path = self.folder / f"rank{rank}.pt2"
             archives.save(program, path)
-        nodes = len(program.graph.nodes)
+        nodes = archives.count_nodes(path)
         return CapturedProgram(path, rank, nodes, time.perf_counter() - start)
 
     def reference(self, model: nn.Module) -> CapturedProgram:
@@ -163,7 +171,7 @@ class _Capturing:
             )
             path = self.folder / "reference.pt2"
             archives.save(program, path)
-        nodes = len(program.graph.nodes)
+        nodes = archives.count_nodes(path)
         return CapturedProgram(path, None, nodes, time.perf_counter() - start)
 
 
@@ -263,10 +271,14 @@ def capture(
         whole = reference if isinstance(reference, nn.Module) else FunctionModule(reference)
     elif not isinstance(model, nn.Module):
         refusal = "a function that calls collectives cannot run on a single device"
+    notes: tuple[str, ...] = ()
     if is_parallel(module):
         if plan is not None:
             raise CaptureError("the model already has DTensor parameters; pass it without a plan")
     elif refusal is None and (plan is not None or plans.has_own_plan(module)):
+        if plan is None and "ep" not in axis_names(mesh):
+            missing = transformers_models.describe_missing_plan(module, mesh.size())
+            notes = (missing,) if missing else ()
         parallel = plans.apply(module, mesh, plan)
         replicated = plans.untouched(module, parallel)
         module = parallel
@@ -289,6 +301,6 @@ def capture(
             captured_reference = capturing.reference(whole)
         except CaptureError as error:
             refusal = str(error)
-    constants = write_descriptions(descriptions, folder)
+    constants = write_descriptions(descriptions, folder, notes)
     relations = folder / "relations.json"
-    return Capture(folder, programs, captured_reference, refusal, relations, constants)
+    return Capture(folder, programs, captured_reference, refusal, relations, constants, notes=notes)

@@ -3,7 +3,7 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ class CapturedProgram:
     path: Path
     rank: int | None
     nodes: int
+    """The calls of its graph, without inputs and outputs."""
     seconds: float
 
 
@@ -42,6 +43,9 @@ class Capture:
     """The axes of the process groups, with all of their names, after a capture by a factory."""
     memory: int | None = None
     """The bytes that the largest process of a capture by a factory took of its own."""
+    notes: tuple[str, ...] = ()
+    """Sentences about the capture, such as why most of the model is not sharded. They are in
+    the sidecars too, and `commute` repeats them where they explain a result."""
 
     def relations_with(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the content of `relations` in which the entries of `more` replace those of
@@ -63,11 +67,13 @@ class Capture:
 
 
 def write_descriptions(
-    descriptions: Descriptions, folder: Path
+    descriptions: Descriptions, folder: Path, notes: Sequence[str] = ()
 ) -> tuple[rank_constants.RankConstant, ...]:
     """Writes the sidecars and relations, which depend on all ranks."""
     sidecars, constants = descriptions.sidecars()
     for rank, sidecar in sidecars.items():
+        if notes:
+            sidecar["notes"] = list(notes)
         archives.add_sidecar(folder / f"rank{rank}.pt2", sidecar)
     text = json.dumps(descriptions.relations(), indent=1) + "\n"
     (folder / "relations.json").write_text(text, encoding="utf-8")

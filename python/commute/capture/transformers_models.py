@@ -25,6 +25,33 @@ def _import() -> Any:
     return transformers
 
 
+def find_configuration(name: str) -> Path:
+    """Returns the config.json of a model: a file, a folder that has one, or the id of a model
+    on the Hugging Face hub that is in the local cache. Nothing is downloaded."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if (path / "config.json").is_file():
+            return path / "config.json"
+        raise CaptureError(f"the folder {name} has no config.json")
+    if path.exists() or path.suffix == ".json":
+        return path
+    _import()
+    from huggingface_hub import constants, try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        cached = try_to_load_from_cache(name, "config.json")
+    except HFValidationError:
+        cached = None
+    if isinstance(cached, str):
+        return Path(cached)
+    raise CaptureError(
+        f"{name} is no config.json, no folder with one, and no model in the local cache of the"
+        f" Hugging Face hub ({constants.HF_HUB_CACHE}); `hf download {name} config.json` puts one"
+        " there"
+    )
+
+
 def read_configuration(path: str | Path) -> Any:
     """Reads a configuration of transformers from its config.json."""
     transformers = _import()
@@ -150,6 +177,31 @@ def _untie(model: nn.Module) -> None:
                     torch.empty_like(value), requires_grad=value.requires_grad
                 )
             seen.add(id(value))
+
+
+def rules() -> list[str]:
+    """Returns the names of the rules that a plan of transformers may have."""
+    _import()
+    from transformers.distributed.tensor_parallel import ALL_PARALLEL_STYLES
+
+    return sorted(ALL_PARALLEL_STYLES.keys())
+
+
+def describe_missing_plan(model: nn.Module, ranks: int) -> str | None:
+    """Returns a sentence about a model that comes without a tensor-parallel plan for its
+    layers, so that ranks compute them alike; None if it has one, or is not of transformers."""
+    if not hasattr(model, "_resolve_parallel_plans"):
+        return None
+    config: Any = model.config
+    plans = [config, config.get_text_config()]
+    if any(getattr(plan, "base_model_tp_plan", None) for plan in plans):
+        return None
+    text = f"transformers has no tensor-parallel plan for the layers of {type(model).__name__}"
+    if any(getattr(plan, "base_model_ep_plan", None) for plan in plans):
+        text += f"; it has an expert-parallel one: capture with --ep {ranks}, or"
+    else:
+        text += "; capture"
+    return f"{text} with a plan of your own: --plan=FILE.json"
 
 
 def apply_plan(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
