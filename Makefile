@@ -122,11 +122,14 @@ tidy: build
 
 docs: build
 	@cmake --build $(BUILD) --target commute-docs
+	@$(PYTHON) build_tools/source_pages.py $(BUILD)/docs
 	@mkdir -p docs/reference && cp $(BUILD)/docs/*.md docs/reference/
 
 check-docs: build
-	@echo "[test] docs/reference is up to date"
+	@echo "[test] docs/reference and docs/measurements.md are up to date"
+	@$(PYTHON) build_tools/measurements.py --check
 	@cmake --build $(BUILD) --target commute-docs >/dev/null
+	@$(PYTHON) build_tools/source_pages.py $(BUILD)/docs
 	@diff -r $(BUILD)/docs docs/reference || { echo "run 'make docs'"; exit 1; }
 
 # MkDocs is not needed for anything else, so it has its own environment.
@@ -221,6 +224,7 @@ bench:
 	  echo "[bench] $$benchmark"; \
 	  $(PYTHON) $$benchmark --build build/dist || exit 1; \
 	done
+	@$(PYTHON) build_tools/measurements.py
 
 newcomer:
 	@tests/newcomer

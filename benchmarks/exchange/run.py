@@ -24,6 +24,10 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from claims import Claim
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--build", default="build/dist")
 parser.add_argument("--layers", type=int, nargs="*", default=[8, 32, 80])
@@ -162,6 +166,17 @@ def simulate(build, num_ranks, num_characters, num_programs):
     return seconds
 
 
+def record(results):
+    claim = Claim("exchange")
+    for one in results["compilations"]:
+        programs = "the same programs" if one["programs"] == "the same" else "own rows"
+        claim.record(
+            f"{one['layers']} layers, {programs}: exchange, of the compilation",
+            f"{one['exchange'] - one['wait']:.2f} of {one['compilation']:.1f} s",
+        )
+    claim.save()
+
+
 def main():
     options = parser.parse_args()
     find_modules(options.build)
@@ -190,6 +205,7 @@ def main():
         results["simulated"].append({"programs": num_programs, "seconds": seconds})
         if not options.json:
             print(f"{options.ranks} ranks, {num_programs} programs: {seconds:.2f} s", flush=True)
+    record(results)
     if options.json:
         print(json.dumps(results, indent=1))
 

@@ -37,6 +37,7 @@ sys.path[:0] = [str(Path(options.build).resolve() / "python"), str(TESTS)]
 
 import torch.distributed as dist  # noqa: E402
 from captured import SIZE, capture, copy_of, share_of_compilation  # noqa: E402
+from record import record  # noqa: E402
 from torch._inductor.fx_passes.micro_pipeline_tp import micro_pipeline_tp_pass  # noqa: E402
 from torch._inductor.fx_passes.post_grad import view_to_reshape  # noqa: E402
 from torch.distributed._symmetric_memory import _test_mode  # noqa: E402
@@ -145,6 +146,7 @@ def main():
                 f"torch.compile, {options.compile} layers: {whole:.1f} s, of which the pass"
                 f" with its proof {seconds:.2f} s ({100 * seconds / whole:.1f} %)"
             )
+    record(results, options.layers)
     if options.json:
         print(json.dumps(results, indent=2))
 

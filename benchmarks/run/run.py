@@ -17,6 +17,10 @@ from pathlib import Path
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from claims import Claim
+
 TOKENS, HIDDEN, WIDE = 1024, 2048, 5504
 REPETITIONS = 5
 ROUNDS = 3
@@ -79,22 +83,34 @@ def main():
     parser.add_argument("--build", type=Path, default=Path("build/release"))
     tool = parser.parse_args().build / "bin" / "commute"
     flops = 6 * TOKENS * HIDDEN * WIDE
+    claim = Claim("run")
     print("element  threads  commute [ms]  PyTorch [ms]  PyTorch / commute  commute [Gflop/s]")
     for element, dtype in ELEMENTS.items():
         with tempfile.NamedTemporaryFile("w", suffix=".mlir") as module:
             module.write(MODULE.format(T=TOKENS, H=HIDDEN, W=WIDE, E=element))
             module.flush()
-            for threads in (1, torch.get_num_threads()):
+            ratios, times = [], []
+            numbers = (1, torch.get_num_threads())
+            for threads in numbers:
                 ours, theirs = [], []
                 for _ in range(ROUNDS):
                     ours.append(run_ours(tool, module.name, threads))
                     theirs.append(run_pytorch(sys.executable, dtype, threads))
                 a, b = min(ours), min(theirs)
+                ratios.append(b / a)
+                times.append(a)
                 print(
                     f"{element:7}  {threads:7}  {a * 1e3:12.1f}  {b * 1e3:12.1f}"
                     f"  {b / a:17.2f}  {flops / a * 1e-9:17.0f}",
                     flush=True,
                 )
+            claim.record(
+                f"{element}, {' and '.join(map(str, numbers))} threads",
+                f"{', '.join(f'{ratio:.2f}' for ratio in ratios)} times as fast"
+                f" ({', '.join(f'{1e3 * seconds:.0f}' for seconds in times)} ms)",
+                "1" if min(ratios) >= 1 else "1: missed",
+            )
+    claim.save()
 
 
 if __name__ == "__main__":

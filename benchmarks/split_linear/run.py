@@ -45,6 +45,10 @@ from pytorch_target import write_target  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+
+from claims import Claim  # noqa: E402
+
 BAR = 0.9
 # A smaller part of the time is not measured reliably.
 SMALLEST_GAIN = 0.02
@@ -203,6 +207,12 @@ def report(title, points, lines):
         f" {BAR:.0%}: {'met' if part >= BAR else 'MISSED'}); {len(points) - len(clear)} of"
         f" {len(points)} points have no clear sign."
     )
+    claim = Claim("split_linear")
+    kind, dtype, _ = title.split(", ", 2)
+    if dtype == "float32":
+        value, bar = f"{len(right)} of {len(clear)}", f"{BAR:.0%}".replace("%", " %")
+        claim.record(f"{kind}: signs predicted", value, bar if part >= BAR else f"{bar}: missed")
+        claim.save()
     best = sum(min(point.before, point.after, point.chosen) for point in points)
     always = sum(point.after for point in points)
     never = sum(point.before for point in points)

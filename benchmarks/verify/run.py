@@ -23,6 +23,7 @@ sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
 from joint_layers import write_pair  # noqa: E402
 
+from claims import Claim  # noqa: E402
 from llama_70b import HIDDEN, RANKS, Model  # noqa: E402
 
 TOKENS = 4096
@@ -92,7 +93,7 @@ def measure_lengths(tool, folder):
     return growth <= GROWTH_BAR
 
 
-def measure_depths(tool, folder):
+def measure_depths(tool, folder, claim):
     """Layers with their backward: time by their number."""
     print("\n| layers | seconds | peak MiB |  forward and backward\n|---|---|---|")
     times = []
@@ -101,12 +102,13 @@ def measure_depths(tool, folder):
         seconds, peak, _ = verify(tool, *paths)
         times.append(seconds)
         print(f"| {layers} | {seconds:.2f} | {peak / 2**20:.0f} |", flush=True)
+    claim.record(f"{layers} layers with their backward", f"{seconds:.2f} s, {peak / 2**20:.0f} MiB")
     growth = times[-1] / times[-2]
     print(f"{DEPTHS[-1]} against {DEPTHS[-2]} layers: {growth:.2f} times the seconds")
     return growth <= DEPTH_BAR
 
 
-def measure_meshes(tool, folder):
+def measure_meshes(tool, folder, claim):
     """Layers with collectives over tp and over dp: time by the number of ranks."""
     print("\n| ranks | mesh | seconds | peak MiB | verdict |\n|---|---|---|---|---|")
     for mesh in MESHES:
@@ -118,6 +120,9 @@ def measure_meshes(tool, folder):
             f"| {report['verdict']} |",
             flush=True,
         )
+    claim.record(
+        f"two such layers on {dp} x {cp} x {tp} ranks", f"{seconds:.2f} s, {peak / 2**20:.0f} MiB"
+    )
     return report["verdict"] == "equivalent"
 
 
@@ -132,6 +137,7 @@ def main():
         "| with --whole: seconds | evaluation | peak MiB |\n" + 9 * "|---" + "|"
     )
     evaluated = {}
+    claim = Claim("verify")
     with tempfile.TemporaryDirectory() as folder:
         for layers in GROWTH:
             paths = [os.path.join(folder, name) for name in ("first.mlir", "second.mlir")]
@@ -149,6 +155,12 @@ def main():
             )
             if layers == LAYERS:
                 at_bar = seconds, peak
+                claim.record(f"{layers} layers with `--whole`", f"{whole:.1f} s")
+            bar = f"{SECONDS_BAR:.0f} s, {BYTES_BAR >> 20} MiB" if layers == LAYERS else ""
+            if layers in (LAYERS, 160):
+                claim.record(f"{layers} layers", f"{seconds:.2f} s, {peak / 2**20:.0f} MiB", bar)
+            if layers == LAYERS:
+                claim.content["numbers"]["layers_80_seconds"] = round(seconds, 2)
     is_flat = evaluated[GROWTH[-1]] == evaluated[GROWTH[0]]
     print(
         f"ops evaluated for {GROWTH[-1]} and for {GROWTH[0]} layers: "
@@ -163,8 +175,9 @@ def main():
     )
     with tempfile.TemporaryDirectory() as folder:
         passes &= measure_lengths(tool, folder)
-        passes &= measure_depths(tool, folder)
-        passes &= measure_meshes(tool, folder)
+        passes &= measure_depths(tool, folder, claim)
+        passes &= measure_meshes(tool, folder, claim)
+    claim.save()
     sys.exit(0 if passes else 1)
 
 

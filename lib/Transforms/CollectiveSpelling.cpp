@@ -19,6 +19,8 @@ using namespace commute;
 
 namespace {
 
+/// An attribute of collectives: the ops of the source that the collective was
+/// recognized from.
 constexpr StringLiteral spellingAttrName = "tp.spelling";
 
 /// One op of a spelling, as stored in the attribute.

@@ -199,3 +199,39 @@ def test_every_page_is_in_the_site():
         str(path.relative_to(REPOSITORY / "docs")) for path in (REPOSITORY / "docs").rglob("*.md")
     }
     assert sorted(listed) == sorted(pages)
+
+
+LIBRARIES = sorted(path.parent for path in (REPOSITORY / "lib").glob("*/CMakeLists.txt"))
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda path: path.name)
+def test_every_source_is_named_on_a_page(library):
+    pages = "\n".join(path.read_text() for path in (REPOSITORY / "docs").rglob("*.md"))
+    named = set(re.findall(r"\w+", pages))
+    public = REPOSITORY / "include" / "commute" / library.name
+    files = [*library.rglob("*.cpp"), *library.rglob("*.h"), *public.rglob("*.h")]
+    missing = sorted({path.stem for path in files} - named)
+    assert not missing, f"`make docs` lists them: {missing}"
+
+
+def test_switches_over_scalar_functions_are_listed():
+    page = (REPOSITORY / "docs" / "extending.md").read_text()
+    step = page[page.index("exhaustive switches") : page.index("A missing case")]
+    for path in (REPOSITORY / "lib" / "Equivalence").glob("*.cpp"):
+        uses = "ScalarFunctions.def" in path.read_text()
+        assert uses == (f"`{path.name}`" in step), path.name
+
+
+def test_dependencies_of_libraries_are_as_the_architecture_shows_them():
+    page = (REPOSITORY / "docs" / "architecture.md").read_text()
+    shown = {
+        library: set(filter(None, uses.split(", ")))
+        for library, uses in re.findall(r"^\| `(\w+)` \| ([\w, ]*?) ?\|", page, re.MULTILINE)
+    }
+    linked = {}
+    for library in LIBRARIES:
+        text = (library / "CMakeLists.txt").read_text()
+        words = re.findall(r"\bCommute(\w+)", text[text.index("LINK") :])
+        others = {path.name for path in LIBRARIES} - {library.name}
+        linked[library.name] = set(words) & others
+    assert shown == linked
