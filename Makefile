@@ -38,6 +38,7 @@ help:
 	@echo "make docs    regenerate docs/reference from the sources"
 	@echo "make site    build the documentation as a web site in build/site, and check its links"
 	@echo "make wheel   build a wheel with the command line tool, and try it without LLVM"
+	@echo "make wheels  a wheel for every Python that is installed, and one with the command alone"
 	@echo "make format  format all sources"
 	@echo "make tidy    lint all C++ sources; make check-python lints and types Python's"
 	@echo "make build   build only (PRESET=release, dist, debug, gcc, asan)"
@@ -148,6 +149,10 @@ site: $(SITE_TOOLS)/bin/mkdocs
 
 wheel: setup
 	@build_tools/wheel.sh
+
+# For every Python that is installed, and the command line alone for any.
+wheels: setup
+	@build_tools/wheels.sh
 
 fuzz: build
 	@cmake --preset fuzz >/dev/null

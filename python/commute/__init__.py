@@ -13,6 +13,9 @@
 neither PyTorch nor the C++ libraries.
 """
 
+# The wheel with the command line alone loads this in older versions of Python.
+from __future__ import annotations
+
 import importlib
 from typing import TYPE_CHECKING, Any
 

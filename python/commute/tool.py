@@ -1,5 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""The command line tool of a wheel: `commute` and `python -m commute`."""
+"""The command line tool of a wheel: `commute` and `python -m commute`. The wheel with the
+command line alone runs this in older versions of Python too."""
+
+from __future__ import annotations
 
 import os
 import sys

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,41 @@ def test_missing_module_is_one_sentence(tmp_path):
         " builds it for .venv, `pip install .` installs it; on PYTHONPATH, build/release/python"
         " has it and the folder python has not\n"
     )
+
+
+def test_wheel_with_the_command_alone(tmp_path):
+    information = "commute-1.0.dist-info"
+    source = tmp_path / "commute-1.0-cp311-cp311-manylinux_2_34_x86_64.whl"
+    files = {
+        "commute/__init__.py": "",
+        "commute/tool.py": "def main(): print('started')\n",
+        "commute/programs.py": "",
+        "commute/_commute.cpython-311-x86_64-linux-gnu.so": "",
+        "commute/bin/commute": "the tool",
+        "commute.libs/libzip.so": "a library",
+        f"{information}/METADATA": "Metadata-Version: 2.1\nName: commute\nVersion: 1.0\n"
+        "Requires-Python: >=3.10\nRequires-Dist: torch>=2.10\n",
+        f"{information}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: false\n"
+        "Tag: cp311-cp311-manylinux_2_34_x86_64\n",
+        f"{information}/entry_points.txt": "[torch_dynamo_backends]\ncommute = x:y\n",
+        f"{information}/RECORD": "",
+    }
+    with zipfile.ZipFile(source, "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)
+    script = REPOSITORY / "build_tools" / "command_wheel.py"
+    process = run([sys.executable, script, source, tmp_path])
+    assert process.returncode == 0, process.stderr
+    made = tmp_path / "commute-1.0-py3-none-manylinux_2_34_x86_64.whl"
+    with zipfile.ZipFile(made) as wheel:
+        names = set(wheel.namelist())
+        metadata = wheel.read(f"{information}/METADATA").decode()
+    # Neither the module nor what needs it.
+    left_out = {name for name in files if "_commute" in name or "programs" in name}
+    assert names == set(files) - left_out
+    assert "Requires-Python: >=3.8\n" in metadata and "torch" not in metadata
+    folder = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    process = run([*pip, "--target", folder, made])
+    assert process.returncode == 0, process.stderr
+    assert run([sys.executable, "-S", folder / "bin" / "commute"], PYTHONPATH=str(folder)).stdout
