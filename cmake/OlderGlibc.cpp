@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's static libraries were built on a system whose glibc (2.36) has functions
-// that those of older systems lack. Programs that are linked with them and must
-// run on older systems define these functions themselves.
+// LLVM's static libraries were built on a system whose glibc (2.36) has
+// functions that those of older systems lack. Programs that are linked with
+// them and must run on older systems define these functions themselves.
 //
 //===----------------------------------------------------------------------===//
 
