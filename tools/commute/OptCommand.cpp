@@ -130,15 +130,6 @@ OptCommand::getOptimizationOptions(Policy chosenPolicy,
   return result;
 }
 
-/// Returns what else than --allow-unproven leads to a written result.
-static std::string
-describeRemedy(const equivalence::VerifyResult &verification) {
-  if (verification.drawn)
-    return ", as does --allow-drawn";
-  std::string remedy = ProofOptions::describeRemedy(verification);
-  return remedy.empty() ? remedy : "; " + remedy;
-}
-
 llvm::Expected<ExitCode>
 OptCommand::judge(const Optimization &optimization, const LoadedProgram &file,
                   const report::RemarkCollector &remarks) const {
@@ -169,7 +160,7 @@ OptCommand::judge(const Optimization &optimization, const LoadedProgram &file,
     }
     safeErrs() << "commute: the result is not proven equivalent: "
                << *optimization.verification->notProven
-               << "; nothing was written (--allow-unproven writes it"
+               << "; nothing was written ("
                << describeRemedy(*optimization.verification) << ")\n";
     return NotDecided;
   case Outcome::Different:

@@ -6,6 +6,8 @@
 
 #include "OptimizationSummary.h"
 
+#include "ProofOptions.h"
+
 #include "TextLayout.h"
 #include "Units.h"
 
@@ -163,11 +165,9 @@ std::string
 tool::describeRemedy(const equivalence::VerifyResult &verification) {
   if (verification.drawn)
     return "--allow-drawn writes it all the same";
-  llvm::StringRef reason = *verification.notProven;
-  for (llvm::StringRef option : {"--proof-time", "--proof-memory"})
-    if (reason.contains("(" + option.str() + ")"))
-      return "a larger " + option.str() +
-             " may prove it; --allow-unproven writes it all the same";
+  std::string larger = ProofOptions::describeRemedy(verification);
+  if (!larger.empty())
+    return larger + "; --allow-unproven writes it all the same";
   if (verification.undecided && !verification.undecided->entry.empty())
     return "a vocabulary file that describes " +
            verification.undecided->callee +
