@@ -713,6 +713,7 @@ void ProgramComparison::judgeDraws() {
 }
 
 void ProgramComparison::recordIntegers(uint64_t seed) {
+  PrimeField::Modulus modulus(sampled ? sampled->first : seed);
   EvaluationContext context(samples, options.precision, Choices::Symbolic, seed,
                             budget);
   context.scalars.setPool(*pool);

@@ -33,7 +33,7 @@
 // NO-MEMORY: exit code 2
 // PROVEN: exit code 0
 // UNPROVEN: the result is not proven equivalent: the proof would take longer than
-// UNPROVEN-SAME: nothing was written (a larger --proof-time may prove it; --allow-unproven writes it all the same)
+// UNPROVEN-SAME: nothing was written (--proof-time raises the budget; --allow-unproven writes it all the same)
 // UNPROVEN: exit code 4
 // ALLOWED: exit code 0
 // WRITTEN: tp.reduce_scatter
