@@ -281,17 +281,22 @@ void IntegerLifting::eraseUnused() {
   }
 }
 
-void IntegerLifting::visitUnknown(Operation *op, Value operand,
-                                  StringRef what) {
+void IntegerLifting::noteUnknown(Operation *op, Value operand, StringRef what) {
+  // Drawings of integers of large ranges say nothing.
   const Form &form = forms.find(operand)->second;
+  bool isDrawn = form.isOfMany || form.mixture;
   if (!unknown)
-    unknown = {(form.isOfMany || form.mixture
-                    ? what + " that many integers determine: "
-                    : what + " that integers of large ranges determine (state "
-                             "smaller ones): ")
+    unknown = {(isDrawn ? what + " that many integers determine: "
+                        : what + " that integers of large ranges determine "
+                                 "(state smaller ones): ")
                        .str() +
                    report::describeLocation(op->getLoc()),
-               form.isOfMany || form.mixture};
+               isDrawn};
+}
+
+void IntegerLifting::visitUnknown(Operation *op, Value operand,
+                                  StringRef what) {
+  noteUnknown(op, operand, what);
   SmallVector<Value> operands;
   for (Value own : op->getOperands())
     operands.push_back(getNumber(own));

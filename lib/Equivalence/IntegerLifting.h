@@ -149,8 +149,10 @@ private:
   Form castTable(tp::CastOp op);
   std::optional<Form> castElements(tp::CastOp op);
   void visitIndexing(tp::IndexingOpInterface op);
-  /// Notes that an op's integers are taken for unknown functions.
-  void noteUnknown(mlir::Operation *op, llvm::StringRef what);
+  /// Notes that an op's integers are taken for unknown functions, because of
+  /// this operand.
+  void noteUnknown(mlir::Operation *op, mlir::Value operand,
+                   llvm::StringRef what);
   void visitSort(tp::SortOp op);
   /// Rows whose groups are not known.
   void visitGroups(tp::GroupedMatmulOp op);

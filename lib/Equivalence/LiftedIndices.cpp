@@ -264,7 +264,7 @@ void IntegerLifting::visitIndexing(tp::IndexingOpInterface op) {
     Mixture own = createIndices(op);
     if (!own)
       return visitUnknown(op, indices, "an index");
-    noteUnknown(op, "an index that many integers determine");
+    noteUnknown(op, indices, "an index");
     // Elsewhere, they are numbers.
     Form numbers = forms.find(indices)->second;
     Form &form = forms[indices] = getForm(std::move(own));

@@ -73,12 +73,6 @@ Value MixtureBuilder::getPlaces(Location loc, ArrayRef<int64_t> shape,
   return reshape(loc, places, column);
 }
 
-void IntegerLifting::noteUnknown(Operation *op, StringRef what) {
-  if (!unknown)
-    unknown = {what.str() + ": " + report::describeLocation(op->getLoc()),
-               /*isDrawn=*/true};
-}
-
 void IntegerLifting::visitSort(tp::SortOp op) {
   Location loc = op.getLoc();
   auto dim = static_cast<int64_t>(op.getDim());
@@ -90,7 +84,10 @@ void IntegerLifting::visitSort(tp::SortOp op) {
   auto full = appendSizes(shape, sizes);
   if (!full || isa<IntegerType>(tp::getTensor(input).getElementType()))
     return visitElements(op);
-  noteUnknown(op, "an order of unknown values");
+  if (!unknown)
+    unknown = {"an order of unknown values: " +
+                   report::describeLocation(op->getLoc()),
+               /*isDrawn=*/true};
   // Of a stable order, the first elements do not depend on how many are asked
   // for. Of others, only calls that are alike are known to be.
   std::string function;
@@ -145,7 +142,7 @@ void IntegerLifting::visitGroups(tp::GroupedMatmulOp op) {
                           {numGroups + 1});
   if (!full)
     return visitUnknown(op, op.getOffsets(), "sizes of groups");
-  noteUnknown(op, "sizes of groups that many integers determine");
+  noteUnknown(op, op.getOffsets(), "sizes of groups");
   Value key = mixtures.createKey(loc, offsets, 0, "groups");
   // Rows behind the last group are in one more.
   Mixture group =
@@ -226,7 +223,7 @@ std::optional<IntegerLifting::Form> IntegerLifting::replace(tp::ScatterOp op) {
   auto full = appendSizes(shape, sizes);
   if (!full)
     return std::nullopt;
-  noteUnknown(op, "which of several updates an element gets");
+  noteUnknown(op, op.getIndices(), "places of updates");
   std::string function = isPermutation ? "inverse" : "update";
   llvm::raw_string_ostream(function) << op.getWrapsNegative();
   Value key =
