@@ -207,9 +207,11 @@ PricedFusion::describe(const Draft &draft, const Price &price,
   for (auto [index, product] : llvm::enumerate(products))
     text += (index == 0 ? "" : ", ") + getNodeName(product);
   if (price.isKnown() && model)
-    text += "; " + formatMicroseconds(*price.before) + " before, " +
-            formatMicroseconds(*price.after) + " after on " +
-            model->getTarget().name;
+    text +=
+        "; " + formatMicroseconds(*price.before) + " before, " +
+        formatMicroseconds(*price.after) + " after on " +
+        model->getTarget().name +
+        describeUncertainty(*price.before, *price.after, model->getTarget());
   return {{collective->getLoc(), "fused", text + describeEffects()}};
 }
 
@@ -221,10 +223,12 @@ void PricedFusion::explain(Refusal &refusal, Operation *site,
     refusal.remedy = "policy=always fuses it without a price";
     return;
   }
-  refusal.reason = formatMicroseconds(*price.after) + " fused, " +
-                   formatMicroseconds(*price.before) + " unfused on " +
-                   model.getTarget().name +
-                   describeMargin(*price.before, *price.after, margin);
+  refusal.reason =
+      formatMicroseconds(*price.after) + " fused, " +
+      formatMicroseconds(*price.before) + " unfused on " +
+      model.getTarget().name +
+      describeMargin(*price.before, *price.after, margin) +
+      describeUncertainty(*price.before, *price.after, model.getTarget());
 }
 
 std::string PricedFusion::describeConflict(const Finding &other) const {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FusionLaws.h"
+#include "PassPrices.h"
 
 #include "commute/Transforms/Passes.h"
 
@@ -32,10 +33,13 @@ private:
   }
 
   llvm::Error addLaws(LawSet &laws, const PassPrices *prices) override {
-    laws.groups.push_back(makeFusionLaws(margin));
+    double chosen = margin;
+    if (chosen < 0)
+      chosen = prices ? prices->getModel().getTarget().getFusionMargin() : 0;
+    laws.groups.push_back(makeFusionLaws(chosen));
     switch (policy.getValue()) {
     case Policy::Profitable:
-      laws.strategy = makeProfitableStrategy(margin);
+      laws.strategy = makeProfitableStrategy(chosen);
       break;
     case Policy::Always:
       laws.strategy = makeAlwaysStrategy();

@@ -292,9 +292,10 @@ def MicroPipeline : LawPass<"micro-pipeline"> {
     Option<"targetName", "target", "std::string", "\"h100x8\"",
            "The machine to price for: a name listed by `commute targets`, "
            "or a file">,
-    Option<"margin", "margin", "double", "0.05",
+    Option<"margin", "margin", "double", "-1",
            "Minimum gain of a fusion for policy=profitable, as a fraction "
-           "of the fused time">];
+           "of the fused time; if negative, what follows from the "
+           "uncertainty of the target's prices">];
   let statistics = [
     Statistic<"numGathers", "num-gathers", "All-gathers fused with products">,
     Statistic<"numScatters", "num-scatters",
