@@ -191,9 +191,12 @@ OpPrice PriceModel::getPipelinePrice(const tp::Communication &communication,
   auto chunks = static_cast<double>(group.getSize());
   OpPrice price;
   double overhead = target.transferOverheadSeconds.value;
+  double least = 0;
   double memoryEfficiency = target.memoryEfficiency.value;
   if (auto costs = target.fusedOps.find(communication.kind);
       costs != target.fusedOps.end()) {
+    // Launches and signals go on beside large pieces; small ones wait for them.
+    least = chunks * overhead;
     overhead = costs->second.stepOverheadSeconds.value;
     memoryEfficiency = costs->second.memoryEfficiency.value;
   }
@@ -209,6 +212,8 @@ OpPrice PriceModel::getPipelinePrice(const tp::Communication &communication,
   // overlapped.
   price.pipelineSeconds =
       std::min(chunk, price.communicationSeconds / chunks) + chunks * overhead;
+  double longer = std::max(price.computeSeconds, price.communicationSeconds);
+  price.pipelineSeconds = std::max(price.pipelineSeconds, least - longer);
   price.bound = price.computeSeconds > price.communicationSeconds
                     ? Bound::Compute
                     : Bound::Communication;
