@@ -59,7 +59,6 @@ EstimateSummary compiler::summarize(target::Estimate estimate,
   EstimateSummary summary;
   summary.targetName = target.name;
   summary.targetDescription = target.description;
-  summary.isCompiled = target.fusesElementwise;
   summary.deviceBytes = target.memoryBytes.value;
   summary.sizes = sizes;
   summary.kinds = summarizeKinds(estimate.ops);
@@ -87,15 +86,9 @@ json::Object compiler::toJson(const EstimateSummary &summary) {
   json::Value replicated = nullptr;
   if (summary.replicated)
     replicated = toJson(*summary.replicated);
-  const std::optional<target::Estimate::Range> &range = estimate.stepRange;
   return json::Object{
       {"target", summary.targetName},
       {"is_default_target", summary.isDefaultTarget},
-      {"programs", summary.isCompiled ? "compiled" : "eager"},
-      {"step_seconds_low",
-       range ? json::Value(range->lowSeconds) : json::Value(nullptr)},
-      {"step_seconds_high",
-       range ? json::Value(range->highSeconds) : json::Value(nullptr)},
       {"sizes", std::move(sizes)},
       {"step_seconds", estimate.stepSeconds},
       {"compute_seconds", estimate.computeSeconds},

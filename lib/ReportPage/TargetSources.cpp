@@ -64,9 +64,6 @@ json::Object report::describeTarget(const target::Target &target) {
     ++counts[source.getAsObject()->getString("evidence")->str()];
   return json::Object{{"name", target.name},
                       {"description", target.description},
-                      {"programs",
-                       target.fusesElementwise ? "compiled" : "op by op"},
-                      {"is_compared", target.uncertainty.has_value()},
                       {"measured", counts["measured"]},
                       {"stated", counts["stated"]},
                       {"assumed", counts["assumed"]},

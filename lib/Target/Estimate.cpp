@@ -9,10 +9,7 @@
 #include "commute/Dialect/SymbolNames.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace commute;
@@ -126,13 +123,7 @@ private:
   void addArguments();
   void placeResults();
   void findPeak();
-  /// Schedules all ops; `getFactor` says how much longer than its price an op
-  /// takes.
-  target::LaneSchedule
-  schedule(llvm::function_ref<double(Operation *, const OpPrice &)> getFactor,
-           double &seconds) const;
   void runSchedule();
-  void findRange();
   double getBytes(Value value) const {
     return double(model.getBytes(value.getType()).value_or(0));
   }
@@ -241,72 +232,21 @@ void Simulation::findPeak() {
   }
 }
 
-LaneSchedule Simulation::schedule(
-    llvm::function_ref<double(Operation *, const OpPrice &)> getFactor,
-    double &seconds) const {
+void Simulation::runSchedule() {
   LaneSchedule schedule;
   for (auto [op, price] : prices) {
-    if (op->hasTrait<OpTrait::IsTerminator>()) {
-      seconds = std::max({schedule.waitFor(op->getOperands()),
-                          schedule.getFree(Lane::Compute),
-                          schedule.getFree(Lane::Communication)});
-      continue;
-    }
-    OpPrice longer = price;
-    double factor = getFactor(op, price);
-    for (double *part :
-         {&longer.computeSeconds, &longer.communicationSeconds,
-          &longer.packSeconds, &longer.unpackSeconds, &longer.pipelineSeconds})
-      *part *= factor;
-    schedule.issue(op, longer);
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      result.stepSeconds = std::max({schedule.waitFor(op->getOperands()),
+                                     schedule.getFree(Lane::Compute),
+                                     schedule.getFree(Lane::Communication)});
+    else
+      schedule.issue(op, price);
   }
-  return schedule;
-}
-
-void Simulation::runSchedule() {
-  result.events = schedule([](Operation *, const OpPrice &) { return 1; },
-                           result.stepSeconds)
-                      .takeEvents();
+  result.events = schedule.takeEvents();
   for (const LaneEvent &event : result.events)
     (event.lane == Lane::Compute ? result.computeSeconds
                                  : result.communicationSeconds) +=
         event.seconds;
-}
-
-void Simulation::findRange() {
-  const std::optional<Uncertainty> &uncertainty = model.getTarget().uncertainty;
-  if (!uncertainty || result.stepSeconds <= 0)
-    return;
-  llvm::SmallPtrSet<Operation *, 16> products;
-  for (const OpEstimate &entry : result.ops)
-    if (entry.matmulFlops > 0)
-      products.insert(entry.op);
-  enum Kind { Products, Memory, Collectives, FusedOps };
-  auto getKind = [&](Operation *op, const OpPrice &price) {
-    if (price.overlaps())
-      return FusedOps;
-    if (price.communicationSeconds > 0)
-      return Collectives;
-    return products.contains(op) ? Products : Memory;
-  };
-  // Errors of ops of one kind are alike, those of different kinds independent.
-  double variance = 0;
-  for (auto [kind, deviation] :
-       {std::pair(Products, uncertainty->products),
-        std::pair(Memory, uncertainty->memory),
-        std::pair(Collectives, uncertainty->collectives),
-        std::pair(FusedOps, uncertainty->fusedOps)}) {
-    double seconds = 0;
-    schedule(
-        [&](Operation *op, const OpPrice &price) {
-          return getKind(op, price) == kind ? std::exp(deviation) : 1;
-        },
-        seconds);
-    double change = std::log(seconds / result.stepSeconds);
-    variance += change * change;
-  }
-  double factor = std::exp(std::sqrt(variance));
-  result.stepRange = {result.stepSeconds / factor, result.stepSeconds * factor};
 }
 
 llvm::Expected<Estimate> Simulation::run() {
@@ -318,7 +258,6 @@ llvm::Expected<Estimate> Simulation::run() {
   placeResults();
   findPeak();
   runSchedule();
-  findRange();
   result.exposedSeconds = result.stepSeconds - result.computeSeconds;
   return std::move(result);
 }

@@ -6,7 +6,7 @@
 
 #include "commute/Target/PriceModel.h"
 
-#include "FusedKernels.h"
+#include "ElementwiseKernels.h"
 
 #include "commute/Dialect/SizeAssumption.h"
 
@@ -76,32 +76,15 @@ double OpPrice::getSeconds() const {
   return computeSeconds + packSeconds + communicationSeconds + unpackSeconds;
 }
 
-/// Returns the number of elements that products of `elementType` write.
-/// Products of eight bits and less have wider results.
-static double getResultElements(const tp::Work &work, Type elementType) {
-  constexpr unsigned narrowestResult = 16;
-  unsigned bits = narrowestResult;
-  if (elementType.isIntOrFloat())
-    bits = std::max(bits, elementType.getIntOrFloatBitWidth());
-  return double(work.bytesWritten) * 8 / bits;
-}
-
 OpPrice PriceModel::getWorkPrice(const tp::Work &work, Type elementType) const {
-  return getKernelPrice(work, elementType, target.memoryEfficiency.value);
-}
-
-OpPrice PriceModel::getKernelPrice(const tp::Work &work, Type elementType,
-                                   double memoryEfficiency) const {
   OpPrice price;
   if (work == tp::Work())
     return price;
   double arithmetic =
-      target.getMatmulSeconds(double(work.matmulFlops), elementType,
-                              getResultElements(work, elementType)) +
+      target.getMatmulSeconds(double(work.matmulFlops), elementType) +
       double(work.elementwiseFlops) / target.vectorFlopsPerSecond.value;
   double memory = target.getMemorySeconds(double(work.bytesRead) +
-                                          double(work.bytesWritten)) *
-                  target.memoryEfficiency.value / memoryEfficiency;
+                                          double(work.bytesWritten));
   double overhead = target.kernelOverheadSeconds.value;
   price.computeSeconds = std::max(arithmetic, memory) + overhead;
   price.bound = std::max(arithmetic, memory) < overhead ? Bound::Overhead
@@ -190,18 +173,7 @@ OpPrice PriceModel::getPipelinePrice(const tp::Communication &communication,
                                      Type elementType) const {
   auto chunks = static_cast<double>(group.getSize());
   OpPrice price;
-  double overhead = target.transferOverheadSeconds.value;
-  double least = 0;
-  double memoryEfficiency = target.memoryEfficiency.value;
-  if (auto costs = target.fusedOps.find(communication.kind);
-      costs != target.fusedOps.end()) {
-    // Launches and signals go on beside large pieces; small ones wait for them.
-    least = chunks * overhead;
-    overhead = costs->second.stepOverheadSeconds.value;
-    memoryEfficiency = costs->second.memoryEfficiency.value;
-  }
-  double chunk =
-      getKernelPrice(chunkWork, elementType, memoryEfficiency).computeSeconds;
+  double chunk = getWorkPrice(chunkWork, elementType).computeSeconds;
   price.computeSeconds = chunks * chunk;
   if (group.getSize() > 1)
     price.communicationSeconds =
@@ -210,10 +182,8 @@ OpPrice PriceModel::getPipelinePrice(const tp::Communication &communication,
   // A pipeline of two stages with one piece per chunk: the shorter stage is
   // exposed once. The ranks synchronize before each piece, which is not
   // overlapped.
-  price.pipelineSeconds =
-      std::min(chunk, price.communicationSeconds / chunks) + chunks * overhead;
-  double longer = std::max(price.computeSeconds, price.communicationSeconds);
-  price.pipelineSeconds = std::max(price.pipelineSeconds, least - longer);
+  price.pipelineSeconds = std::min(chunk, price.communicationSeconds / chunks) +
+                          chunks * target.transferOverheadSeconds.value;
   price.bound = price.computeSeconds > price.communicationSeconds
                     ? Bound::Compute
                     : Bound::Communication;
@@ -290,41 +260,31 @@ double PriceModel::getSeparateShare(Operation *op) const {
 }
 
 unsigned PriceModel::getKernelKey(Operation *op) const {
-  if (!target.fusesElementwise)
+  if (!target.fusesElementwise || !isElementwise(op))
     return 0;
   KernelShare share = findKernelShare(op);
-  if (share.isEmpty())
-    return 0;
-  unsigned key = share.isLaunchedLater ? 3 : 2;
-  for (ArrayRef<bool> bits :
-       {ArrayRef<bool>(share.isInRegisters), ArrayRef<bool>(share.isUnwritten)})
-    for (bool bit : bits)
-      key = 2 * key + bit;
+  unsigned key = share.isUnwritten ? 3 : 2;
+  for (bool isInRegisters : share.isInRegisters)
+    key = 2 * key + isInRegisters;
   return key;
 }
 
-PriceModel::KernelPart PriceModel::removeShared(Operation *op,
-                                                tp::Work &work) const {
-  if (!target.fusesElementwise)
-    return {};
+void PriceModel::removeShared(Operation *op, tp::Work &work) const {
+  if (!target.fusesElementwise || !isElementwise(op))
+    return;
   KernelShare share = findKernelShare(op);
-  if (share.isEmpty())
-    return {};
-  auto getRest = [&](TypeRange types, ArrayRef<bool> isShared, int64_t bytes) {
-    double all = 0, shared = 0;
-    for (auto [type, isOneShared] : llvm::zip_equal(types, isShared)) {
-      double size = double(getBytes(type).value_or(0));
-      all += size;
-      shared += isOneShared ? size : 0;
-    }
-    return all > 0 ? static_cast<int64_t>(double(bytes) * (1 - shared / all))
-                   : bytes;
-  };
-  work.bytesRead =
-      getRest(op->getOperandTypes(), share.isInRegisters, work.bytesRead);
-  work.bytesWritten =
-      getRest(op->getResultTypes(), share.isUnwritten, work.bytesWritten);
-  return {/*isShared=*/true, share.isLaunchedLater};
+  double all = 0, inRegisters = 0;
+  for (auto [operand, isInRegisters] :
+       llvm::zip_equal(op->getOperands(), share.isInRegisters)) {
+    double bytes = double(getBytes(operand.getType()).value_or(0));
+    all += bytes;
+    inRegisters += isInRegisters ? bytes : 0;
+  }
+  if (all > 0)
+    work.bytesRead =
+        static_cast<int64_t>(double(work.bytesRead) * (1 - inRegisters / all));
+  if (share.isUnwritten)
+    work.bytesWritten = 0;
 }
 
 std::optional<tp::Work> PriceModel::getWork(Operation *op) const {
@@ -339,7 +299,7 @@ std::optional<tp::Work> PriceModel::getWork(Operation *op) const {
 }
 
 OpPrice PriceModel::getPrice(
-    Operation *op, const tp::Work &work, KernelPart part,
+    Operation *op, const tp::Work &work,
     const std::optional<tp::Communication> &communication) const {
   if (communication) {
     auto collective = cast<tp::CollectiveOpInterface>(op);
@@ -353,7 +313,8 @@ OpPrice PriceModel::getPrice(
   double share = work.matmulFlops > 0 ? getSeparateShare(op) : 0;
   if (share == 0) {
     OpPrice price = getWorkPrice(work, getElementType(op));
-    if (part.isLaunchedLater)
+    // The op that writes is the one that launches the kernel.
+    if (target.fusesElementwise && work.bytesWritten == 0 && isElementwise(op))
       price.computeSeconds = std::max(
           price.computeSeconds - target.kernelOverheadSeconds.value, 0.0);
     return price;
@@ -374,29 +335,23 @@ OpPrice PriceModel::getPrice(
 
 std::optional<OpPrice> PriceModel::getPrice(Operation *op) const {
   auto values = [&](StringRef name) { return getSize(name); };
-  auto workOp = dyn_cast<tp::WorkOpInterface>(op);
-  std::optional<tp::Work> work = tp::Work();
-  KernelPart part;
-  if (workOp) {
-    work = workOp.getWork(values);
-    if (!work)
-      return std::nullopt;
-    part = removeShared(op, *work);
-  }
+  std::optional<tp::Work> work = getWork(op);
+  if (!work)
+    return std::nullopt;
   if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op)) {
     std::optional<tp::Communication> communication =
         collective.getCommunication(values);
     if (!communication)
       return std::nullopt;
-    return getPrice(op, *work, part, communication);
+    return getPrice(op, *work, communication);
   }
-  if (*work == tp::Work() && !part.isShared && mustCopy(op)) {
+  if (*work == tp::Work() && mustCopy(op)) {
     std::optional<int64_t> bytes = getBytes(op->getOperandTypes()[0]);
     if (!bytes)
       return std::nullopt;
     *work = {0, 0, *bytes, *bytes};
   }
-  return getPrice(op, *work, part, std::nullopt);
+  return getPrice(op, *work, std::nullopt);
 }
 
 std::optional<double> PriceModel::getSeconds(Operation *op) const {
@@ -415,7 +370,7 @@ std::optional<double> PriceModel::getShardSeconds(Operation *op,
       tp::getShardedWork(op, rule, factor, parts, values);
   if (!work)
     return std::nullopt;
-  KernelPart part = removeShared(op, *work);
+  removeShared(op, *work);
   std::optional<tp::Communication> communication;
   if (isa<tp::CollectiveOpInterface>(op)) {
     communication =
@@ -423,12 +378,12 @@ std::optional<double> PriceModel::getShardSeconds(Operation *op,
     if (!communication)
       return std::nullopt;
   }
-  if (!communication && *work == tp::Work() && !part.isShared && mustCopy(op)) {
+  if (!communication && *work == tp::Work() && mustCopy(op)) {
     std::optional<int64_t> bytes = getBytes(op->getOperandTypes()[0]);
     if (!bytes)
       return std::nullopt;
     auto cut = static_cast<int64_t>(std::ceil(*bytes / parts));
     *work = {0, 0, cut, cut};
   }
-  return getPrice(op, *work, part, communication).getSeconds();
+  return getPrice(op, *work, communication).getSeconds();
 }

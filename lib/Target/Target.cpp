@@ -15,7 +15,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
-#include <cmath>
 #include <map>
 #include <mutex>
 
@@ -54,33 +53,11 @@ double Target::getMatmulRate(mlir::Type elementType) const {
   return vectorFlopsPerSecond.value;
 }
 
-double MatmulTiles::getOccupancy(double resultElements) const {
-  double best = 0;
-  for (double size : {elements, 2 * elements}) {
-    double tiles = std::max(std::ceil(resultElements / size), 1.0);
-    best = std::max(best, tiles / (std::ceil(tiles / units) * units));
-  }
-  return std::pow(best, exponent);
-}
-
-double Target::getMatmulSeconds(double flops, mlir::Type elementType,
-                                double resultElements) const {
+double Target::getMatmulSeconds(double flops, mlir::Type elementType) const {
   if (flops <= 0)
     return 0;
   double secondsAtPeak = flops / getMatmulRate(elementType);
-  double seconds = secondsAtPeak / matmulEfficiency.getFraction(secondsAtPeak);
-  if (!matmulTiles || resultElements <= 0)
-    return seconds;
-  return seconds / matmulTiles->getOccupancy(resultElements);
-}
-
-double Target::getFusionMargin() const {
-  constexpr double usualMargin = 0.05;
-  if (!uncertainty)
-    return usualMargin;
-  // A normal variable is below this with a probability of 55 %.
-  constexpr double quantile = 0.1257;
-  return quantile * uncertainty->fusedOps;
+  return secondsAtPeak / matmulEfficiency.getFraction(secondsAtPeak);
 }
 
 double Target::getMemorySeconds(double bytes) const {
@@ -172,13 +149,12 @@ static llvm::Expected<Target> loadMachine(llvm::StringRef nameOrPath) {
 llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
   llvm::StringRef machine = nameOrPath;
   bool isCompiled = machine.consume_back(":compiled");
-  bool isEager = !isCompiled && machine.consume_back(":eager");
+  if (!isCompiled)
+    machine.consume_back(":eager");
   llvm::Expected<Target> target = loadMachine(machine);
-  // Only what the file does not say is part of the name.
-  if (target && (isCompiled || isEager) &&
-      target->fusesElementwise != isCompiled) {
-    target->fusesElementwise = isCompiled;
-    target->name += isCompiled ? ":compiled" : ":eager";
+  if (target && isCompiled) {
+    target->fusesElementwise = true;
+    target->name += ":compiled";
   }
   return target;
 }

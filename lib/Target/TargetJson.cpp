@@ -21,10 +21,6 @@ static constexpr tp::CommunicationKind communicationKinds[] = {
     tp::CommunicationKind::ReduceScatter, tp::CommunicationKind::AllToAll};
 static constexpr llvm::StringLiteral rateNames[] = {"f64",  "f32", "f16",
                                                     "bf16", "f8",  "i8"};
-static constexpr llvm::StringRef fusedNames[] = {"all_gather_matmul",
-                                                 "matmul_reduce_scatter"};
-static constexpr tp::CommunicationKind fusedKinds[] = {
-    tp::CommunicationKind::AllGather, tp::CommunicationKind::ReduceScatter};
 static constexpr int64_t formatVersion = 1;
 
 //===----------------------------------------------------------------------===//
@@ -76,13 +72,6 @@ private:
   CollectiveLine readLine(const json::Value &value, const std::string &path);
   void readCollectives(const json::Value *value, const std::string &path,
                        CollectiveModel &model);
-  MatmulTiles readTiles(const json::Value *value, const std::string &path);
-  void readFusedOps(const json::Value *value, const std::string &path,
-                    std::map<tp::CommunicationKind, FusedOpCosts> &fusedOps);
-  Uncertainty readUncertainty(const json::Value *value,
-                              const std::string &path);
-  /// True unless the field says otherwise.
-  bool readCompiled(const json::Value *value, const std::string &path);
 
   const json::Object none;
   llvm::StringRef where;
@@ -207,71 +196,6 @@ MatmulEfficiency TargetReader::readEfficiency(const json::Value *value,
   return efficiency;
 }
 
-MatmulTiles TargetReader::readTiles(const json::Value *value,
-                                    const std::string &path) {
-  const json::Object &object =
-      readObject(value, path, {"elements", "units", "exponent", "source"});
-  MatmulTiles tiles;
-  if (!message.empty())
-    return tiles;
-  auto read = [&](llvm::StringRef key, Range range) {
-    return readNumber(object.get(key), path + "." + key.str(), range);
-  };
-  tiles.elements = read("elements", {1, 1 << 24, true});
-  tiles.units = read("units", {1, 1 << 20, true});
-  tiles.exponent = read("exponent", {0, 1});
-  tiles.source = readText(object.get("source"), path + ".source");
-  return tiles;
-}
-
-void TargetReader::readFusedOps(
-    const json::Value *value, const std::string &path,
-    std::map<tp::CommunicationKind, FusedOpCosts> &fusedOps) {
-  const json::Object &object = readObject(value, path, {}, fusedNames);
-  for (auto [name, kind] : llvm::zip_equal(fusedNames, fusedKinds)) {
-    const json::Value *member = object.get(name);
-    if (!member || !message.empty())
-      continue;
-    std::string place = path + "." + name.str();
-    const json::Object &costs = readObject(
-        member, place, {"step_overhead_seconds", "memory_efficiency"});
-    fusedOps[kind] = {
-        readQuantity(costs.get("step_overhead_seconds"),
-                     place + ".step_overhead_seconds", secondsRange),
-        readQuantity(costs.get("memory_efficiency"),
-                     place + ".memory_efficiency", fractionRange)};
-  }
-}
-
-Uncertainty TargetReader::readUncertainty(const json::Value *value,
-                                          const std::string &path) {
-  const json::Object &object =
-      readObject(value, path,
-                 {"products", "memory", "collectives", "fused_ops", "source"});
-  Uncertainty uncertainty;
-  if (!message.empty())
-    return uncertainty;
-  auto read = [&](llvm::StringRef key) {
-    return readNumber(object.get(key), path + "." + key.str(), {0, 10});
-  };
-  uncertainty.products = read("products");
-  uncertainty.memory = read("memory");
-  uncertainty.collectives = read("collectives");
-  uncertainty.fusedOps = read("fused_ops");
-  uncertainty.source = readText(object.get("source"), path + ".source");
-  return uncertainty;
-}
-
-bool TargetReader::readCompiled(const json::Value *value,
-                                const std::string &path) {
-  if (!value)
-    return true;
-  std::string text = readText(value, path);
-  if (text != "compiled" && text != "eager")
-    fail(path, "expected compiled or eager");
-  return text == "compiled";
-}
-
 CollectiveLine TargetReader::readLine(const json::Value &value,
                                       const std::string &path) {
   const json::Object &object = readObject(
@@ -338,8 +262,7 @@ Target TargetReader::read(const json::Value &value) {
                   "kernel_overhead_seconds", "transfer_overhead_seconds",
                   "vector_flops_per_second", "matmul_flops_per_second",
                   "matmul_efficiency", "collectives"},
-                 {"network", "matmul_tiles", "fused_ops", "uncertainty",
-                  "programs", "measurements"});
+                 {"network"});
   if (!message.empty())
     return target;
   readNumber(object.get("version"), "version",
@@ -366,17 +289,6 @@ Target TargetReader::read(const json::Value &value) {
         readQuantity(&rate, "matmul_flops_per_second." + name.str(), rateRange);
   target.matmulEfficiency =
       readEfficiency(object.get("matmul_efficiency"), "matmul_efficiency");
-  if (const json::Value *tiles = object.get("matmul_tiles"))
-    target.matmulTiles = readTiles(tiles, "matmul_tiles");
-  if (const json::Value *fused = object.get("fused_ops"))
-    readFusedOps(fused, "fused_ops", target.fusedOps);
-  if (const json::Value *uncertainty = object.get("uncertainty"))
-    target.uncertainty = readUncertainty(uncertainty, "uncertainty");
-  // What the numbers were fitted to is for people and for 'calibrate --check'.
-  if (const json::Value *points = object.get("measurements");
-      points && !points->getAsArray())
-    fail("measurements", "expected a list");
-  target.fusesElementwise = readCompiled(object.get("programs"), "programs");
   readCollectives(object.get("collectives"), "collectives", target.collectives);
   if (const json::Value *network = object.get("network")) {
     const json::Object &members =
@@ -482,28 +394,6 @@ json::Value Target::toJson() const {
        json::Object{{"points", ::render(matmulEfficiency.points)},
                     {"source", matmulEfficiency.source}}},
       {"collectives", std::move(lines)}};
-  object["programs"] = fusesElementwise ? "compiled" : "eager";
-  if (matmulTiles)
-    object["matmul_tiles"] = json::Object{{"elements", matmulTiles->elements},
-                                          {"units", matmulTiles->units},
-                                          {"exponent", matmulTiles->exponent},
-                                          {"source", matmulTiles->source}};
-  json::Object fused;
-  for (auto [fusedName, kind] : llvm::zip_equal(fusedNames, fusedKinds))
-    if (auto costs = fusedOps.find(kind); costs != fusedOps.end())
-      fused[fusedName] = json::Object{
-          {"step_overhead_seconds",
-           ::render(costs->second.stepOverheadSeconds)},
-          {"memory_efficiency", ::render(costs->second.memoryEfficiency)}};
-  if (!fused.empty())
-    object["fused_ops"] = std::move(fused);
-  if (uncertainty)
-    object["uncertainty"] =
-        json::Object{{"products", uncertainty->products},
-                     {"memory", uncertainty->memory},
-                     {"collectives", uncertainty->collectives},
-                     {"fused_ops", uncertainty->fusedOps},
-                     {"source", uncertainty->source}};
   if (network)
     object["network"] =
         json::Object{{"latency_seconds", ::render(network->latencySeconds)},

@@ -207,11 +207,9 @@ PricedFusion::describe(const Draft &draft, const Price &price,
   for (auto [index, product] : llvm::enumerate(products))
     text += (index == 0 ? "" : ", ") + getNodeName(product);
   if (price.isKnown() && model)
-    text +=
-        "; " + formatMicroseconds(*price.before) + " before, " +
-        formatMicroseconds(*price.after) + " after on " +
-        model->getTarget().name +
-        describeUncertainty(*price.before, *price.after, model->getTarget());
+    text += "; " + formatMicroseconds(*price.before) + " before, " +
+            formatMicroseconds(*price.after) + " after on " +
+            model->getTarget().name;
   return {{collective->getLoc(), "fused", text + describeEffects()}};
 }
 
@@ -223,12 +221,10 @@ void PricedFusion::explain(Refusal &refusal, Operation *site,
     refusal.remedy = "policy=always fuses it without a price";
     return;
   }
-  refusal.reason =
-      formatMicroseconds(*price.after) + " fused, " +
-      formatMicroseconds(*price.before) + " unfused on " +
-      model.getTarget().name +
-      describeMargin(*price.before, *price.after, margin) +
-      describeUncertainty(*price.before, *price.after, model.getTarget());
+  refusal.reason = formatMicroseconds(*price.after) + " fused, " +
+                   formatMicroseconds(*price.before) + " unfused on " +
+                   model.getTarget().name +
+                   describeMargin(*price.before, *price.after, margin);
 }
 
 std::string PricedFusion::describeConflict(const Finding &other) const {

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "FusionLaws.h"
-#include "PassPrices.h"
 
 #include "commute/Transforms/Passes.h"
 
@@ -33,13 +32,10 @@ private:
   }
 
   llvm::Error addLaws(LawSet &laws, const PassPrices *prices) override {
-    double chosen = margin;
-    if (chosen < 0)
-      chosen = prices ? prices->getModel().getTarget().getFusionMargin() : 0;
-    laws.groups.push_back(makeFusionLaws(chosen));
+    laws.groups.push_back(makeFusionLaws(margin));
     switch (policy.getValue()) {
     case Policy::Profitable:
-      laws.strategy = makeProfitableStrategy(chosen);
+      laws.strategy = makeProfitableStrategy(margin);
       break;
     case Policy::Always:
       laws.strategy = makeAlwaysStrategy();

@@ -11,8 +11,6 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace commute;
 
@@ -72,15 +70,4 @@ std::string commute::describeMargin(double before, double after,
     return "";
   return llvm::formatv("; the gain of {0:f1} % is below the margin of {1:f1} %",
                        (before / after - 1) * 100, margin * 100);
-}
-
-std::string commute::describeUncertainty(double before, double after,
-                                         const target::Target &target) {
-  if (!target.uncertainty || before <= 0 || after <= 0 ||
-      std::abs(std::log(before / after)) > target.uncertainty->fusedOps)
-    return "";
-  return llvm::formatv(
-      "; the {0} is within the uncertainty of such predictions, {1:f0} %",
-      after < before ? "gain" : "difference",
-      target.uncertainty->fusedOps * 100);
 }

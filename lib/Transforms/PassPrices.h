@@ -44,12 +44,6 @@ std::string formatMicroseconds(double seconds);
 /// pass's margin; empty if it is not faster.
 std::string describeMargin(double before, double after, double margin);
 
-/// Returns the end of a remark on a fusion whose gain or loss is within the
-/// uncertainty of such predictions; empty if it is beyond, or if that is
-/// unknown.
-std::string describeUncertainty(double before, double after,
-                                const target::Target &target);
-
 } // namespace commute
 
 #endif // COMMUTE_LIB_TRANSFORMS_PASSPRICES_H

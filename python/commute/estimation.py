@@ -16,13 +16,7 @@ class Estimate:
     """One step of one rank on a target."""
 
     target: str
-    programs: str
-    """"compiled" if ops are priced as Inductor fuses them, "eager" if one by one."""
     step_seconds: float
-    step_seconds_low: float | None
-    step_seconds_high: float | None
-    """The range in which the step is two times in three; None if the target does not say how
-    far off its prices are."""
     compute_seconds: float
     communication_seconds: float
     exposed_communication_seconds: float
@@ -34,10 +28,8 @@ class Estimate:
     """The output of `commute estimate --json`."""
 
     def __str__(self) -> str:
-        low, high = self.step_seconds_low, self.step_seconds_high
-        ends = "" if low is None or high is None else f" ({low * 1e3:.3f} to {high * 1e3:.3f} ms)"
         return (
-            f"one step on {self.target}: {self.step_seconds * 1e3:.3f} ms{ends}, exposed"
+            f"one step on {self.target}: {self.step_seconds * 1e3:.3f} ms, exposed"
             f" communication {self.exposed_communication_seconds * 1e3:.3f} ms, activations"
             f" {self.peak_activation_bytes / 2**20:.0f} MiB"
         )
@@ -52,8 +44,7 @@ def estimate(
     """Predicts one step of a program, as `commute estimate` does.
 
     program  a program of `load`, or what `load` takes
-    target   the machine: a name of `commute targets`, or a file. Prices are those of compiled
-             programs; "h100x8:eager" prices ops one by one
+    target   the machine: a name of `commute targets`, or a file
     sizes    values of symbolic sizes: {"s0": 4096}; by default those at capture
 
     Raises CommuteError, also if the value of a symbolic size is unknown.

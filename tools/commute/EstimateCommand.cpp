@@ -38,9 +38,6 @@ private:
       "target", cl::sub(command), cl::value_desc("NAME|FILE"),
       cl::init(target::defaultTargetName.str()),
       cl::desc("Machine (default: h100x8; see 'commute targets')")};
-  cl::opt<bool> eager{
-      "eager", cl::sub(command),
-      cl::desc("Price ops one by one, not as Inductor fuses them")};
   cl::list<std::string> sizes{
       "size", cl::sub(command), cl::value_desc("SYMBOL=N"),
       cl::desc("Value of a symbolic size (default: its value at capture)")};
@@ -78,12 +75,7 @@ EstimateCommand::getSizes(const LoadedProgram &file) const {
 llvm::Expected<ExitCode> EstimateCommand::run() {
   if (llvm::Error error = checkOverwrite("--trace", trace, inputs))
     return std::move(error);
-  if (eager && llvm::StringRef(targetName).ends_with(":compiled"))
-    return llvm::createStringError("--eager contradicts --target=" +
-                                   targetName);
-  bool isStated = llvm::StringRef(targetName).ends_with(":eager");
-  llvm::Expected<target::Target> target =
-      target::loadTarget(targetName + (eager && !isStated ? ":eager" : ""));
+  llvm::Expected<target::Target> target = target::loadTarget(targetName);
   if (!target)
     return target.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

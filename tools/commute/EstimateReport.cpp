@@ -61,14 +61,8 @@ void tool::print(const EstimateSummary &summary, llvm::raw_ostream &os) {
   const target::Estimate &estimate = summary.estimate;
   os << "one step on " << summary.targetName
      << (summary.isDefaultTarget ? " (the default target)" : "") << ", "
-     << summary.targetDescription
-     << (summary.isCompiled ? ", compiled:\n" : ", op by op:\n");
-  std::string time = formatSeconds(estimate.stepSeconds);
-  if (estimate.stepRange)
-    time += ", " + formatSeconds(estimate.stepRange->lowSeconds) + " to " +
-            formatSeconds(estimate.stepRange->highSeconds) +
-            " two times in three";
-  printLine(os, "time", time);
+     << summary.targetDescription << ":\n";
+  printLine(os, "time", formatSeconds(estimate.stepSeconds));
   printLine(os, "compute", formatSeconds(estimate.computeSeconds));
   std::string exposed = formatSeconds(estimate.communicationSeconds);
   llvm::raw_string_ostream exposedText(exposed);

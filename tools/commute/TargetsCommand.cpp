@@ -96,30 +96,6 @@ static void print(const target::Target &target, llvm::raw_ostream &os) {
               formatPercent(fraction);
   printNumber("matmul efficiency", "at seconds of the peak rate: " + points,
               target.matmulEfficiency.source, os);
-  if (const std::optional<target::MatmulTiles> &tiles = target.matmulTiles)
-    printNumber(
-        "matmul tiles",
-        llvm::formatv("{0} elements, {1} at a time, to the power {2:f2}",
-                      int64_t(tiles->elements), int64_t(tiles->units),
-                      tiles->exponent)
-            .str(),
-        tiles->source, os);
-  for (const auto &[kind, costs] : target.fusedOps) {
-    std::string name = kind == tp::CommunicationKind::AllGather
-                           ? "fused gather"
-                           : "fused scatter";
-    print(name + ", step", formatSeconds(costs.stepOverheadSeconds.value),
-          costs.stepOverheadSeconds);
-    print(name + ", memory", formatPercent(costs.memoryEfficiency.value),
-          costs.memoryEfficiency);
-  }
-  if (const std::optional<target::Uncertainty> &off = target.uncertainty)
-    printNumber("uncertainty",
-                "products " + formatPercent(off->products) + ", memory " +
-                    formatPercent(off->memory) + ", collectives " +
-                    formatPercent(off->collectives) + ", fused ops " +
-                    formatPercent(off->fusedOps),
-                off->source, os);
   printLines(target.collectives, os);
   if (target.network) {
     print("network latency",

@@ -106,17 +106,19 @@ TEST(CollectiveModelTest, WireBytesAreThoseOfARing) {
   EXPECT_DOUBLE_EQ(getWireBytes(CommunicationKind::ReduceScatter, 1, 100), 0);
 }
 
-// The measured difference of reduce-scatter + all-gather (Megatron-LM#5596) to
-// all-reduce (vllm#42324) on 8 H100, on which sequence parallelism is decided.
+// The measured difference of reduce-scatter + all-gather to all-reduce on 8
+// H100 (docs/targets.md), on which sequence parallelism is decided.
 TEST(CollectiveModelTest, SplittingAnAllReduceCostsWhatWasMeasuredOnH100) {
   const CollectiveModel &model = getBuiltinTargets()[0].collectives;
   constexpr double mib = 1024 * 1024;
-  for (auto [mebibytes, extra] : {std::pair(8, 14.4), std::pair(32, 36.5)}) {
+  for (auto [mebibytes, extra] :
+       {std::pair(4, 14), std::pair(8, 20), std::pair(16, 24),
+        std::pair(32, 37), std::pair(64, 52), std::pair(256, 238)}) {
     double bytes = mebibytes * mib;
     double modelled =
         model.getSeconds(CommunicationKind::ReduceScatter, 8, bytes) +
         model.getSeconds(CommunicationKind::AllGather, 8, bytes) -
         model.getSeconds(CommunicationKind::AllReduce, 8, bytes);
-    EXPECT_NEAR(modelled * 1e6, extra, 6) << mebibytes << " MiB";
+    EXPECT_NEAR(modelled * 1e6, extra, 3) << mebibytes << " MiB";
   }
 }

@@ -10,8 +10,6 @@
 
 #include "gtest/gtest.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace commute;
 using namespace commute::target;
@@ -165,37 +163,6 @@ TEST_F(EstimateTest, ActivationsLiveToTheirLastUse) {
     %3 = tp.map add(%2, %w) : ($T, $T) -> $T
     return %3 : $T)");
   EXPECT_EQ(kept.peakActivationBytes, 12000);
-}
-
-TEST_F(EstimateTest, RangesFollowFromTheUncertainty) {
-  const char *body = R"(
-    %0 = tp.map neg(%a) : ($T) -> $T
-    %1 = tp.all_reduce sum %0 $G : $T -> $T
-    %2 = tp.map neg(%1) : ($T) -> $T
-    return %2 : $T)";
-  EXPECT_FALSE(run(body).stepRange);
-  target.uncertainty = Uncertainty{0, 0, std::log(2.0), 0, ""};
-  Estimate estimate = run(body);
-  ASSERT_TRUE(estimate.stepRange);
-  // The collective may take 10 more of 26.
-  EXPECT_NEAR(estimate.stepRange->highSeconds, 36, 1e-6);
-  EXPECT_NEAR(estimate.stepRange->lowSeconds, 26 * 26.0 / 36, 1e-6);
-  // Errors of different kinds are independent.
-  target.uncertainty->memory = std::log(2.0);
-  double spread = std::hypot(std::log(36.0 / 26), std::log(42.0 / 26));
-  EXPECT_NEAR(run(body).stepRange->highSeconds, 26 * std::exp(spread), 1e-6);
-}
-
-TEST_F(EstimateTest, WhatIsHiddenWidensNoRange) {
-  target.uncertainty = Uncertainty{0, 0, 0.1, 0, ""};
-  Estimate estimate = run(R"(
-    %1 = tp.all_reduce sum %a $G : $T -> $T
-    %2 = tp.map neg(%a) : ($T) -> $T
-    %3 = tp.map neg(%2) : ($T) -> $T
-    %4 = tp.map add(%1, %3) : ($T, $T) -> $T
-    return %4 : $T)");
-  ASSERT_TRUE(estimate.stepRange);
-  EXPECT_NEAR(estimate.stepRange->highSeconds, estimate.stepSeconds, 1e-9);
 }
 
 TEST_F(EstimateTest, SizesWithoutValuesAreNamed) {

@@ -98,92 +98,9 @@ TEST_F(PriceModelTest, CompiledChainsWriteWhatOthersRead) {
     %0 = tp.map exp(%a) : (tensor<1000000xf32>) -> tensor<1000000xf32>
     %1 = tp.map neg(%0) : (tensor<1000000xf32>) -> tensor<1000000xf32>
     return %0, %1 : tensor<1000000xf32>, tensor<1000000xf32> })");
-  // One kernel reads the argument and writes both.
-  EXPECT_NEAR(model.getSeconds(op).value_or(-1), 8e-3, 1e-6);
+  EXPECT_NEAR(model.getSeconds(op).value_or(-1), 8e-3 + 1e-3, 1e-6);
   EXPECT_NEAR(model.getSeconds(op->getNextNode()).value_or(-1), 4e-3 + 1e-3,
               1e-6);
-}
-
-TEST_F(PriceModelTest, CompiledNormsShareKernelsWithTheirNeighbours) {
-  target.vectorFlopsPerSecond.value = 1e15;
-  target.fusesElementwise = true;
-  double seconds = 0;
-  parse(
-      R"(func.func @f(%a: tensor<1000x1000xf32>, %b: tensor<1000x1000xf32>) -> tensor<1000x1000xf32> {
-    %0 = tp.map add(%a, %b) : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    %1 = tp.rms_norm %0 dims 1 : (tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    %2 = tp.map silu(%1) : (tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    return %2 : tensor<1000x1000xf32> })");
-  module->walk([&](Operation *op) {
-    if (isa<tp::WorkOpInterface>(op))
-      seconds += model.getSeconds(op).value_or(-1);
-  });
-  // Two are read, one is written.
-  EXPECT_NEAR(seconds, 12e-3 + 1e-3, 1e-6);
-}
-
-TEST_F(PriceModelTest, ValuesForLaterKernelsAreWritten) {
-  target.vectorFlopsPerSecond.value = 1e15;
-  target.matmulFlopsPerSecond["f32"].value = 1e15;
-  target.fusesElementwise = true;
-  // The second sum needs a product of the norm: the residual waits in memory.
-  Operation *op = parse(
-      R"(func.func @f(%a: tensor<1000x1000xf32>) -> tensor<1000x1000xf32> {
-    %0 = tp.map exp(%a) : (tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    %1 = tp.rms_norm %0 dims 1 : (tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    %2 = tp.matmul %1, %a : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    %3 = tp.map add(%0, %2) : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    return %3 : tensor<1000x1000xf32> })");
-  // Reads the argument and writes; the norm's kernel is launched by the norm.
-  EXPECT_NEAR(model.getSeconds(op).value_or(-1), 8e-3, 1e-6);
-  op = op->getNextNode();
-  EXPECT_NEAR(model.getSeconds(op).value_or(-1), 4e-3 + 1e-3, 1e-6);
-  op = op->getNextNode()->getNextNode();
-  EXPECT_NEAR(model.getSeconds(op).value_or(-1), 12e-3 + 1e-3, 1e-6);
-}
-
-TEST_F(PriceModelTest, ReductionsOfColumnsAreKernelsOfTheirOwn) {
-  target.vectorFlopsPerSecond.value = 1e15;
-  target.fusesElementwise = true;
-  Operation *op = parse(
-      R"(func.func @f(%a: tensor<1000x1000xf32>) -> tensor<1000xf32> {
-    %0 = tp.map exp(%a) : (tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    %1 = tp.reduce sum %0 dims [0] : tensor<1000x1000xf32> -> tensor<1000xf32>
-    return %1 : tensor<1000xf32> })");
-  EXPECT_NEAR(model.getSeconds(op).value_or(-1), 8e-3 + 1e-3, 1e-6);
-}
-
-TEST_F(PriceModelTest, CompiledAttentionIsOneKernel) {
-  target.vectorFlopsPerSecond.value = 1e15;
-  target.matmulFlopsPerSecond["f32"].value = 1e15;
-  target.fusesElementwise = true;
-  double seconds = 0;
-  parse(
-      R"(func.func @f(%q: tensor<4x500x100xf32>, %k: tensor<4x100x500xf32>, %v: tensor<4x500x100xf32>, %m: tensor<500x500xf32>) -> tensor<4x500x100xf32> {
-    %0 = tp.matmul %q, %k : (tensor<4x500x100xf32>, tensor<4x100x500xf32>) -> tensor<4x500x500xf32>
-    %1 = tp.map add(%0, %m) : (tensor<4x500x500xf32>, tensor<500x500xf32>) -> tensor<4x500x500xf32>
-    %2 = tp.rowwise softmax %1 dim 2 : tensor<4x500x500xf32> -> tensor<4x500x500xf32>
-    %3 = tp.matmul %2, %v : (tensor<4x500x500xf32>, tensor<4x500x100xf32>) -> tensor<4x500x100xf32>
-    return %3 : tensor<4x500x100xf32> })");
-  module->walk([&](Operation *op) {
-    if (isa<tp::WorkOpInterface>(op))
-      seconds += model.getSeconds(op).value_or(-1);
-  });
-  // Three operands, the mask and the result, each of 0.8 MB and 1 MB.
-  EXPECT_NEAR(seconds, (4 * 0.8e-3 + 1e-3) + 1e-3, 1e-5);
-}
-
-TEST_F(PriceModelTest, ProductsBetweenNormsAreNoAttention) {
-  target.vectorFlopsPerSecond.value = 1e15;
-  target.matmulFlopsPerSecond["f32"].value = 1e15;
-  target.fusesElementwise = true;
-  Operation *op = parse(
-      R"(func.func @f(%a: tensor<1000x1000xf32>) -> tensor<1000x1000xf32> {
-    %0 = tp.matmul %a, %a : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    %1 = tp.rms_norm %0 dims 1 : (tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    %2 = tp.matmul %1, %a : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
-    return %2 : tensor<1000x1000xf32> })");
-  EXPECT_NEAR(model.getSeconds(op).value_or(-1), 12e-3 + 1e-3, 1e-6);
 }
 
 TEST_F(PriceModelTest, MatmulAtItsRate) {

@@ -12,8 +12,6 @@
 
 #include "gtest/gtest.h"
 
-#include <cmath>
-
 using namespace commute;
 using namespace commute::target;
 namespace json = llvm::json;
@@ -36,8 +34,7 @@ TEST(TargetTest, BuiltinsAreInTheirOrder) {
   for (const Target &target : getBuiltinTargets())
     names.push_back(target.name);
   EXPECT_EQ(names, (std::vector<std::string>{"h100x8", "h200x8", "b200x8",
-                                             "gb200-nvl72", "mi300x8", "a100x8",
-                                             "rtx5090x8", "ascend-910b-x8"}));
+                                             "mi300x8", "ascend-910b-x8"}));
 }
 
 TEST(TargetTest, WritingAndReadingIsTheIdentity) {
@@ -182,65 +179,31 @@ TEST(TargetTest, MatmulSecondsRiseWithFlops) {
 }
 
 // Rates after cutting M into chunks, relative to the whole, as measured on
-// H100 by XLA, whose kernels differ from those of cuBLAS that the target is
-// fitted to.
-TEST(TargetTest, ChunksOfAProductLoseAboutWhatWasMeasuredOnH100) {
+// H100 (docs/targets.md). Shapes of equal flops differ there by up to 12
+// points.
+TEST(TargetTest, ChunksOfAProductLoseWhatWasMeasuredOnH100) {
   mlir::MLIRContext context;
   mlir::Type bf16 = mlir::BFloat16Type::get(&context);
   const Target &target = getBuiltinTargets()[0];
-  auto getRate = [&](double m, double n, double k, double chunks) {
-    double flops = 2 * m * n * k;
-    return target.getMatmulSeconds(flops, bf16, m * n) /
-           (chunks *
-            target.getMatmulSeconds(flops / chunks, bf16, m * n / chunks));
+  auto getRate = [&](double flops, double chunks) {
+    return target.getMatmulSeconds(flops, bf16) /
+           (chunks * target.getMatmulSeconds(flops / chunks, bf16));
   };
-  EXPECT_NEAR(getRate(4096, 4096, 4096, 4), 0.96, 0.06);
-  EXPECT_NEAR(getRate(4096, 4096, 4096, 8), 0.85, 0.06);
-  EXPECT_NEAR(getRate(2048, 4096, 4096, 4), 0.88, 0.06);
-  EXPECT_NEAR(getRate(2048, 4096, 4096, 8), 0.56, 0.12);
-  EXPECT_NEAR(getRate(4096, 1024, 4096, 8), 0.40, 0.15);
-  EXPECT_NEAR(getRate(4096, 4096, 1024, 8), 0.56, 0.15);
-}
-
-TEST(TargetTest, TheLastWaveOfTilesLeavesUnitsIdle) {
-  MatmulTiles tiles{/*elements=*/100, /*units=*/10, /*exponent=*/1, ""};
-  EXPECT_DOUBLE_EQ(tiles.getOccupancy(1000), 1);
-  EXPECT_DOUBLE_EQ(tiles.getOccupancy(500), 0.5);
-  // Eleven tiles take two waves; so do six of twice the size, which fill less.
-  EXPECT_DOUBLE_EQ(tiles.getOccupancy(1100), 0.6);
-  EXPECT_DOUBLE_EQ(tiles.getOccupancy(1), 0.1);
-  tiles.exponent = 0.5;
-  EXPECT_DOUBLE_EQ(tiles.getOccupancy(2500), std::sqrt(25.0 / 30.0));
-}
-
-TEST(TargetTest, TheMarginFollowsFromTheUncertainty) {
-  Target target;
-  EXPECT_DOUBLE_EQ(target.getFusionMargin(), 0.05);
-  target.uncertainty = Uncertainty{0.1, 0.1, 0.1, 0.2, ""};
-  double wide = target.getFusionMargin();
-  target.uncertainty->fusedOps = 0.1;
-  EXPECT_DOUBLE_EQ(wide, 2 * target.getFusionMargin());
-  EXPECT_GT(wide, 0);
-}
-
-TEST(TargetTest, SuffixesSayHowProgramsRun) {
-  for (auto [name, isCompiled, full] :
-       {std::tuple("h100x8", true, "h100x8"),
-        std::tuple("h100x8:compiled", true, "h100x8"),
-        std::tuple("h100x8:eager", false, "h100x8:eager")}) {
-    llvm::Expected<Target> target = loadTarget(name);
-    ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
-    EXPECT_EQ(target->fusesElementwise, isCompiled) << name;
-    EXPECT_EQ(target->name, full);
-  }
+  double large = 2.0 * 4096 * 4096 * 4096;
+  EXPECT_NEAR(getRate(large, 4), 0.96, 0.05);
+  EXPECT_NEAR(getRate(large, 8), 0.85, 0.05);
+  EXPECT_NEAR(getRate(large / 2, 4), 0.88, 0.05);
+  EXPECT_NEAR(getRate(large / 2, 8), 0.56, 0.12);
+  EXPECT_NEAR(getRate(large / 4, 8), 0.48, 0.1);
 }
 
 TEST(TargetTest, UnknownNamesListTheKnownOnes) {
   llvm::Expected<Target> target = loadTarget("h100");
   ASSERT_FALSE(bool(target));
-  EXPECT_EQ(llvm::toString(target.takeError()),
-            "unknown target 'h100'; known targets are h100x8, h200x8, b200x8, "
-            "gb200-nvl72, mi300x8, a100x8, rtx5090x8, ascend-910b-x8, local "
-            "(measured by 'commute calibrate'), and files "
-            "by a path that ends with .json");
+  EXPECT_EQ(
+      llvm::toString(target.takeError()),
+      "unknown target 'h100'; known targets are h100x8, h200x8, b200x8, "
+      "mi300x8, "
+      "ascend-910b-x8, local (measured by 'commute calibrate'), and files "
+      "by a path that ends with .json");
 }

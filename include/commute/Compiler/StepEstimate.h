@@ -38,8 +38,6 @@ struct OpKindSummary {
 struct EstimateSummary {
   std::string targetName;
   std::string targetDescription;
-  /// True if ops are priced as a compiler fuses them; false if one by one.
-  bool isCompiled = false;
   /// True if the user did not select a target.
   bool isDefaultTarget = false;
   /// Values of the program's symbols.

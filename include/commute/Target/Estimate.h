@@ -31,14 +31,6 @@ struct OpEstimate {
 /// The estimate of a step on one rank. All ranks behave alike.
 struct Estimate {
   double stepSeconds = 0;
-  /// The step takes between these times as likely as a normal variable is
-  /// within one standard deviation, two times in three. Unknown if the target's
-  /// uncertainty is.
-  struct Range {
-    double lowSeconds = 0;
-    double highSeconds = 0;
-  };
-  std::optional<Range> stepRange;
   /// Time in which the compute lane is busy.
   double computeSeconds = 0;
   /// Time in which the communication lane is busy.

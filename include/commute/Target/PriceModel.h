@@ -107,22 +107,12 @@ private:
   /// before or after its products: everything beyond reading each operand and
   /// writing each result once.
   double getSeparateShare(mlir::Operation *op) const;
-  /// How an op takes part in a kernel of several ops.
-  struct KernelPart {
-    /// Other ops of the kernel do some of its work.
-    bool isShared = false;
-    bool isLaunchedLater = false;
-  };
   /// Takes off what an op, or a shard of it, shares with its kernel.
-  KernelPart removeShared(mlir::Operation *op, tp::Work &work) const;
+  void removeShared(mlir::Operation *op, tp::Work &work) const;
   /// Returns true if an op that can be a view must be a copy because of its
   /// strides.
   bool mustCopy(mlir::Operation *op) const;
-  /// Returns the price of one kernel that reaches this fraction of the memory
-  /// bandwidth.
-  OpPrice getKernelPrice(const tp::Work &work, mlir::Type elementType,
-                         double memoryEfficiency) const;
-  OpPrice getPrice(mlir::Operation *op, const tp::Work &work, KernelPart part,
+  OpPrice getPrice(mlir::Operation *op, const tp::Work &work,
                    const std::optional<tp::Communication> &communication) const;
   /// Returns the time on the links, with or without a collective's latency.
   double getLinkSeconds(tp::CommunicationKind kind, tp::GroupAttr group,

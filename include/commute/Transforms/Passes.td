@@ -292,10 +292,9 @@ def MicroPipeline : LawPass<"micro-pipeline"> {
     Option<"targetName", "target", "std::string", "\"h100x8\"",
            "The machine to price for: a name listed by `commute targets`, "
            "or a file">,
-    Option<"margin", "margin", "double", "-1",
+    Option<"margin", "margin", "double", "0.05",
            "Minimum gain of a fusion for policy=profitable, as a fraction "
-           "of the fused time; if negative, what follows from the "
-           "uncertainty of the target's prices">];
+           "of the fused time">];
   let statistics = [
     Statistic<"numGathers", "num-gathers", "All-gathers fused with products">,
     Statistic<"numScatters", "num-scatters",

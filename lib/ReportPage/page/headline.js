@@ -42,7 +42,7 @@ function headline(data, programs) {
   const cards = html('div', { class: 'cards' });
   if (programs.length) {
     cards.append(
-      comparedNumber('Predicted step', programs, p => p.step_seconds, formatSeconds),
+      comparedNumber('Step', programs, p => p.step_seconds, formatSeconds),
       comparedNumber('Exposed communication', programs,
                      p => p.exposed_communication_seconds, formatSeconds),
       comparedNumber('Activation memory', programs, p => p.peak_activation_bytes, formatBytes),
@@ -62,11 +62,7 @@ function headline(data, programs) {
 function targetLine(target) {
   const all = target.measured + target.stated + target.assumed;
   return html('p', { class: 'note' },
-    `Times are predictions for ${target.name} (${target.description}), and for programs that ` +
-    `run ${target.programs}. ` +
-    (target.is_compared
-      ? 'How far off such predictions were against measurements is among its numbers. '
-      : 'Such predictions were not compared with measurements. ') + `Of its ` +
+    `Times are predictions for ${target.name} (${target.description}). Of its ` +
     `${all} numbers, ${target.measured} are measured, ${target.stated} are from data sheets ` +
     `and publications, and ${target.assumed} are assumed. `,
     html('a', { href: '#target' }, 'Sources'));
