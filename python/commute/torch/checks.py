@@ -17,7 +17,6 @@ from commute.capture.local_model import is_parallel
 from commute.capture.model import FunctionModule
 from commute.capture.own_models import capture_on_ranks
 from commute.errors import CommuteError
-from commute.capture import CaptureError, capture
 from commute.native import native
 from commute.verification import Verification, verify
 
@@ -110,7 +109,7 @@ class _ProofSettings:
     relations: Mapping[str, Any]
     show_relations: bool
     proof_time: float
-    proof_memory: int
+    proof_memory: int | None
 
 
 def _prove(captured: Capture, settings: _ProofSettings) -> Verification:
