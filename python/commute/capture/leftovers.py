@@ -49,7 +49,8 @@ class Leftovers:
         self._caches = _caches_of(self._packages)
         self._before: dict[int, tuple[Any, Any]] = {}
         for holder in self._holders():
-            copied = dict(holder) if isinstance(holder, dict) else list(holder)
+            # Not by their own methods: those of lazy mappings import what they name.
+            copied = dict.copy(holder) if isinstance(holder, dict) else list.copy(holder)
             # Keep the holder: its id must not be used again.
             self._before[id(holder)] = holder, copied
 
@@ -70,7 +71,7 @@ class Leftovers:
             seen.add(id(value))
             if isinstance(value, (dict, list)):
                 yield value
-                parts = list(value.values() if isinstance(value, dict) else value)
+                parts = list(dict.values(value) if isinstance(value, dict) else value)
                 if len(parts) > 10000:
                     continue
             elif isinstance(value, tuple):
@@ -110,9 +111,10 @@ class Leftovers:
                 self._forget_in(holder)
 
     def _forget_in(self, holder: dict[Any, Any] | list[Any]) -> None:
-        before = self._before.get(id(holder), (holder, type(holder)()))[1]
+        nothing: dict[Any, Any] | list[Any] = {} if isinstance(holder, dict) else []
+        before = self._before.get(id(holder), (holder, nothing))[1]
         if isinstance(holder, dict):
-            for key, value in list(holder.items()):
+            for key, value in list(dict.items(holder)):
                 old = before.get(key, _MISSING)
                 if value is old or not _is_left(value):
                     continue
