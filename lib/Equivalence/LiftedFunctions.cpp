@@ -330,11 +330,11 @@ void IntegerLifting::visitMatmul(tp::MatmulOp op) {
                   llvm::all_of(op.getOperands(),
                                [](Value value) { return isFloat(value); });
   // The weights do not depend on rows and columns.
+  const Value factors[] = {op.getLhs(), op.getRhs()};
   Mixture result;
   SmallVector<Value> own[2];
   SmallVector<int64_t> batch(shape.drop_back(2));
-  for (auto [index, operand] :
-       llvm::enumerate(ValueRange{op.getLhs(), op.getRhs()})) {
+  for (auto [index, operand] : llvm::enumerate(factors)) {
     for (Value weights : forms.find(operand)->second.mixture.weights) {
       Value source = weights;
       while (isa_and_nonnull<tp::BroadcastOp>(source.getDefiningOp()))
@@ -361,8 +361,7 @@ void IntegerLifting::visitMatmul(tp::MatmulOp op) {
   // The ranges are further batch dims.
   auto numRanges = static_cast<int64_t>(sizes.size());
   SmallVector<Value> operands;
-  for (auto [index, operand] :
-       llvm::enumerate(ValueRange{op.getLhs(), op.getRhs()})) {
+  for (auto [index, operand] : llvm::enumerate(factors)) {
     const Form &form = forms.find(operand)->second;
     // All batch dims, so that the ranges are before them.
     SmallVector<int64_t> all(batch.size() + 2 - getShape(operand).size(), 1);
