@@ -336,9 +336,7 @@ void IntegerLifting::visitMatmul(tp::MatmulOp op) {
   SmallVector<int64_t> batch(shape.drop_back(2));
   for (auto [index, operand] : llvm::enumerate(factors)) {
     for (Value weights : forms.find(operand)->second.mixture.weights) {
-      Value source = weights;
-      while (isa_and_nonnull<tp::BroadcastOp>(source.getDefiningOp()))
-        source = source.getDefiningOp()->getOperand(0);
+      Value source = stripBroadcasts(weights);
       SmallVector<int64_t> sizes(getShape(source));
       // Aligned at the ranges.
       size_t rank = getShape(operand).size();

@@ -150,16 +150,6 @@ void IntegerLifting::visitGroups(tp::GroupedMatmulOp op) {
                             numGroups + 1, 1, builder.getI64Type());
   Value weights =
       mixtures.reshape(loc, group.weights.front(), {numRows, numGroups + 1});
-  auto multiply = [&](Value a, Value b) -> Value {
-    SmallVector<int64_t> product(getShape(a));
-    product.back() = getShape(b).back();
-    Value result = tp::MatmulOp::create(
-        builder, loc, a, b, /*bias=*/Value(), /*lhsScale=*/Value(),
-        /*rhsScale=*/Value(), /*transposeLhs=*/false, /*transposeRhs=*/false,
-        type);
-    assert(getShape(result) == ArrayRef(product));
-    return result;
-  };
   auto stack = [&](Value matrix) {
     SmallVector<int64_t> sizes(getShape(matrix));
     SmallVector<int64_t> one = sizes;
@@ -179,22 +169,21 @@ void IntegerLifting::visitGroups(tp::GroupedMatmulOp op) {
         {mixtures.reshape(loc, lhs, {1, getShape(lhs)[0], numRows}),
          mixtures.reshape(loc, own, {numGroups, 1, numRows})},
         tp::getTensor(lhs).getElementType());
-    forms[op.getResult()] = getForm(multiply(columns, stack(rhs)));
+    forms[op.getResult()] =
+        getForm(mixtures.multiply(loc, columns, stack(rhs), type));
     return;
   }
-  Value products = multiply(stack(lhs), rhs);
+  Value products = mixtures.multiply(loc, stack(lhs), rhs, type);
   Value rest =
       op.getRest()
           ? get(op.getRest())
           : mixtures.broadcast(
                 loc, mixtures.cast(loc, mixtures.constant(loc, 0), type),
                 shape);
-  SmallVector<int64_t> last(shape), all(shape);
+  SmallVector<int64_t> last(shape);
   last.insert(last.begin(), 1);
-  all.insert(all.begin(), numGroups + 1);
-  Value joined = tp::ConcatOp::create(
-      builder, loc, RankedTensorType::get(all, type),
-      ValueRange{products, mixtures.reshape(loc, rest, last)}, /*dim=*/0);
+  Value joined =
+      mixtures.concat(loc, {products, mixtures.reshape(loc, rest, last)}, 0);
   Mixture result;
   result.table = mixtures.reshape(loc, mixtures.permute(loc, joined, {1, 2, 0}),
                                   {shape[0], shape[1], numGroups + 1, 1});
@@ -238,10 +227,10 @@ std::optional<IntegerLifting::Form> IntegerLifting::replace(tp::ScatterOp op) {
   };
   bool isInteger =
       isa<IntegerType>(tp::getTensor(op.getResult()).getElementType());
-  bool areFixed = isInteger && isFixed(op.getUpdates()) &&
-                  (isPermutation || isFixed(op.getInput()));
+  bool areNumbers = isInteger && !(isFixed(op.getUpdates()) &&
+                                   (isPermutation || isFixed(op.getInput())));
   auto getElements = [&](Value operand) {
-    return isInteger && !areFixed ? getNumber(operand) : get(operand);
+    return areNumbers ? getNumber(operand) : get(operand);
   };
   Value updates =
       mixtures.permute(loc, getElements(op.getUpdates()), moveLast(rank, dim));
@@ -249,15 +238,12 @@ std::optional<IntegerLifting::Form> IntegerLifting::replace(tp::ScatterOp op) {
   columns.push_back(count);
   updates = mixtures.reshape(loc, updates, columns);
   if (!isPermutation) {
-    SmallVector<int64_t> each(shape), one(shape), both(shape);
+    SmallVector<int64_t> each(shape), one(shape);
     each.push_back(count);
     one.push_back(1);
-    both.push_back(count + 1);
     Value input = mixtures.reshape(loc, getElements(op.getInput()), one);
-    updates = tp::ConcatOp::create(
-        builder, loc,
-        RankedTensorType::get(both, tp::getTensor(updates).getElementType()),
-        ValueRange{mixtures.broadcast(loc, updates, each), input}, rank);
+    updates = mixtures.concat(
+        loc, {mixtures.broadcast(loc, updates, each), input}, rank);
   }
   SmallVector<int64_t> column(getShape(updates));
   column.push_back(1);
@@ -267,7 +253,7 @@ std::optional<IntegerLifting::Form> IntegerLifting::replace(tp::ScatterOp op) {
   const Form &beside = forms.find(op.getInput())->second;
   result.least = isPermutation ? of.least : std::min(of.least, beside.least);
   result.most = isPermutation ? of.most : std::max(of.most, beside.most);
-  if (isInteger && !areFixed) {
+  if (areNumbers) {
     Form form = getForm(mixtures.collapse(loc, result));
     form.least = result.least;
     form.most = result.most;

@@ -192,9 +192,7 @@ void IntegerLifting::multiplyRows(tp::GroupedMatmulOp op) {
   };
   Value left = rows.mixture ? rows.mixture.table : rows.value;
   for (Value weights : rows.mixture.weights) {
-    Value source = weights;
-    while (isa_and_nonnull<tp::BroadcastOp>(source.getDefiningOp()))
-      source = source.getDefiningOp()->getOperand(0);
+    Value source = stripBroadcasts(weights);
     ArrayRef<int64_t> sizes = getShape(source);
     if (sizes.size() != 2 + dimsOfRange || sizes[1] != 1) {
       left = mixtures.collapse(loc, rows.mixture);
@@ -222,11 +220,9 @@ void IntegerLifting::multiplyRows(tp::GroupedMatmulOp op) {
   stacked.insert(stacked.end() - 2, 1);
   SmallVector<int64_t> matrices(numRanges, 1);
   llvm::append_range(matrices, getShape(op.getRhs()));
-  Value products = tp::MatmulOp::create(
-      builder, loc, mixtures.reshape(loc, table, stacked),
-      mixtures.reshape(loc, get(op.getRhs()), matrices), /*bias=*/Value(),
-      /*lhsScale=*/Value(), /*rhsScale=*/Value(), /*transposeLhs=*/false,
-      /*transposeRhs=*/false, type);
+  Value products = mixtures.multiply(
+      loc, mixtures.reshape(loc, table, stacked),
+      mixtures.reshape(loc, get(op.getRhs()), matrices), type);
   // Which of them is the row's own.
   Value numbers = mixtures.align(loc, groups->table, ofGroups, result.weights);
   numbers = mixtures.moveRanges(loc, numbers, numRanges, /*toFront=*/true);

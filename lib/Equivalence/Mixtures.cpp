@@ -26,6 +26,12 @@ equivalence::appendSizes(ArrayRef<int64_t> shape, ArrayRef<int64_t> sizes) {
   return all;
 }
 
+Value equivalence::stripBroadcasts(Value value) {
+  while (auto broadcast = value.getDefiningOp<tp::BroadcastOp>())
+    value = broadcast.getInput();
+  return value;
+}
+
 SmallVector<int64_t> equivalence::getRangeSizes(ArrayRef<Value> weights) {
   SmallVector<int64_t> sizes;
   for (Value value : weights)
@@ -115,6 +121,18 @@ Value MixtureBuilder::permute(Location loc, Value value,
   return tp::PermuteOp::create(
       builder, loc, RankedTensorType::get(shape, type.getElementType()), value,
       permutation);
+}
+
+Value MixtureBuilder::multiply(Location loc, Value lhs, Value rhs,
+                               Type elementType) {
+  return tp::MatmulOp::create(builder, loc, lhs, rhs, /*bias=*/Value(),
+                              /*lhsScale=*/Value(), /*rhsScale=*/Value(),
+                              /*transposeLhs=*/false, /*transposeRhs=*/false,
+                              elementType);
+}
+
+Value MixtureBuilder::concat(Location loc, ValueRange values, int64_t dim) {
+  return tp::ConcatOp::create(builder, loc, values, dim);
 }
 
 Operation *MixtureBuilder::copy(Operation *op, ValueRange operands) {

@@ -122,6 +122,9 @@ public:
   mlir::Value constant(mlir::Location loc, double number);
   mlir::Value permute(mlir::Location loc, mlir::Value value,
                       llvm::ArrayRef<int64_t> permutation);
+  mlir::Value multiply(mlir::Location loc, mlir::Value lhs, mlir::Value rhs,
+                       mlir::Type elementType);
+  mlir::Value concat(mlir::Location loc, mlir::ValueRange values, int64_t dim);
   /// Copies an op with other operands.
   mlir::Operation *copy(mlir::Operation *op, mlir::ValueRange operands);
   /// An unknown function of numbers, another one for each `name`.
@@ -159,6 +162,9 @@ private:
 inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
   return tp::getTensor(value).getShape();
 }
+
+/// Returns the value that this one repeats, or itself.
+mlir::Value stripBroadcasts(mlir::Value value);
 
 /// Returns `shape` followed by `sizes`; nullopt if such a tensor would have
 /// more elements than can be counted.

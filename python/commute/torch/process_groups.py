@@ -96,7 +96,10 @@ def _argument(node: Node, *names: str) -> Any:
     """An argument of an operator by its name in the schema, None if it has none such."""
     if not isinstance(node.target, OpOverload):
         return None
-    found = _find_argument(node.target, names)
+    return _value_of(node, _find_argument(node.target, names))
+
+
+def _value_of(node: Node, found: tuple[int, str] | None) -> Any:
     if found is None:
         return None
     place, name = found
@@ -132,28 +135,29 @@ class _GroupArgument(NamedTuple):
 _group_arguments: dict[int, _GroupArgument] = {}
 
 
-def group_name_of(node: Node) -> str | None:
-    """The name of the process group in which a node communicates."""
-    target = node.target
-    if not isinstance(target, OpOverload):
-        return None
+def _group_argument(target: OpOverload) -> _GroupArgument:
     known = _group_arguments.get(id(target))
     if known is None:
         found = _find_argument(target, ("group_name", "group"))
         known = _GroupArgument(target, found, implied_group(target))
         _group_arguments[id(target)] = known
-    if known.found is None:
-        return known.implied
-    name = _argument(node, "group_name", "group")
+    return known
+
+
+def group_name_of(node: Node) -> str | None:
+    """The name of the process group in which a node communicates."""
+    if not isinstance(node.target, OpOverload):
+        return None
+    known = _group_argument(node.target)
+    name = _value_of(node, known.found)
     if name is None:
         return known.implied
     return name if isinstance(name, str) else None
 
 
-@functools.cache
 def _is_collective(target: OpOverload) -> bool:
-    has_argument = _find_argument(target, ("group_name", "group")) is not None
-    return has_argument or implied_group(target) is not None
+    known = _group_argument(target)
+    return known.found is not None or known.implied is not None
 
 
 def collectives_among(nodes: Iterable[Node]) -> list[Node]:
@@ -167,7 +171,9 @@ def collectives_among(nodes: Iterable[Node]) -> list[Node]:
 
 def has_computed_group(node: Node) -> bool:
     """Whether a node communicates in a process group that only a run tells."""
-    return isinstance(_argument(node, "group_name", "group"), Node)
+    return isinstance(node.target, OpOverload) and isinstance(
+        _value_of(node, _group_argument(node.target).found), Node
+    )
 
 
 def group_names(nodes: Iterable[Node]) -> set[str]:
